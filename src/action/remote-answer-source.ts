@@ -1,4 +1,5 @@
 // Gets answers from a deployed service. The job has no keys: it proves its repository with an OIDC token for this service.
+
 import {
   type AnswerData,
   abortError,
@@ -12,6 +13,8 @@ import {
   retryAfterMs,
   systemClock,
 } from '../handoff/index.js'
+import { parseJson } from '../handoff/util/decode.js'
+import { fetchText } from '../handoff/util/http.js'
 import { type AnswerSource, type Inquiry, type OnProgress, type Reply, tryInOrder } from './inquiry.js'
 import type { Job } from './job-context.js'
 import type { Environment } from './runner.js'
@@ -91,39 +94,21 @@ const pollDelayMs = (headers: Headers) =>
   Math.min(30_000, Math.max(1_000, retryAfterMs(headers.get('retry-after'), Date.now()) ?? 2_000))
 
 async function receive(url: string, signal: AbortSignal, init: RequestInit): Promise<Received> {
-  const host = new URL(url).host
-  let response: Response
-  let text: string
-  try {
-    response = await fetch(url, {
-      ...init,
-      redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(requestMs)]),
-    })
-    text = await response.text()
-  } catch (error) {
+  const { host } = new URL(url)
+  const { status, headers, text } = await fetchText(url, { ...init, signal, timeoutMs: requestMs }).catch((error) => {
     if (signal.aborted) throw abortError(signal, 'asking the service')
     throw new HandoffError('git', `The service at ${host} could not be reached.`, {
       next: 'Check the input endpoint.',
       cause: error,
     })
-  }
-  const body = parse(text)
-  if (response.ok && typeof body === 'object' && body !== null)
-    return { status: response.status, headers: response.headers, body }
-  throw toHandoffError(host, response, body)
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  })
+  const body = parseJson(text)
+  if (status >= 200 && status < 300 && typeof body === 'object' && body !== null) return { status, headers, body }
+  throw toHandoffError(host, { status, headers }, body)
 }
 
 /** The problem document of the service, if the response has one. */
-function toHandoffError(host: string, { status, headers }: Response, body: unknown): HandoffError {
+function toHandoffError(host: string, { status, headers }: Omit<Received, 'body'>, body: unknown): HandoffError {
   const said = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value.slice(0, 1_000) : undefined)
   const code = text(said['code'])
@@ -236,13 +221,15 @@ function requestUrl(environment: Environment): { url: string; secret: string } {
 }
 
 async function request(url: string, secret: string, signal: AbortSignal): Promise<string> {
-  try {
-    const headers = { authorization: `Bearer ${secret}`, accept: 'application/json', 'user-agent': 'handoff-action' }
-    const response = await fetch(url, { headers, signal: AbortSignal.any([signal, AbortSignal.timeout(20_000)]) })
-    const { value } = (await response.json()) as { value?: unknown }
-    if (typeof value === 'string' && value !== '') return value
-  } catch {
+  const headers = { authorization: `Bearer ${secret}`, accept: 'application/json', 'user-agent': 'handoff-action' }
+  const { text } = await fetchText(url, { headers, signal, timeoutMs: 20_000 }).catch((cause: unknown) => {
     if (signal.aborted) throw abortError(signal, 'asking GitHub for an identity token')
-  }
-  throw new HandoffError('git', "GitHub did not give the job's identity token.", { next: 'Run the job again.' })
+    throw noToken(cause)
+  })
+  const { value } = (parseJson(text) ?? {}) as { value?: unknown }
+  if (typeof value === 'string' && value !== '') return value
+  throw noToken()
 }
+
+const noToken = (cause?: unknown) =>
+  new HandoffError('git', "GitHub did not give the job's identity token.", { next: 'Run the job again.', cause })

@@ -1,6 +1,8 @@
 // The state that the main step saves for the post step. Each value is saved at once, because the process may be killed at any time. The last value
 // of a name wins.
+
 import type { AskTarget } from '../handoff/index.js'
+import { parseJson } from '../handoff/util/decode.js'
 import type { Runner } from './runner.js'
 
 /** A conversation whose comment must not stay unfinished. */
@@ -57,10 +59,5 @@ export function readSavedState(runner: Pick<Runner, 'state'>): SavedState {
 }
 
 function readConversation(text: string): OpenConversation | null {
-  if (text === '') return null
-  try {
-    return JSON.parse(text) as OpenConversation
-  } catch {
-    return null
-  }
+  return (parseJson(text) ?? null) as OpenConversation | null
 }

@@ -2,6 +2,8 @@
 // HANDOFF_TOKEN in the environment it also checks what needs authentication.
 
 import { HandoffError } from '../handoff/domain/errors.js'
+import { parseJson } from '../handoff/util/decode.js'
+import { fetchText } from '../handoff/util/http.js'
 import { parseHttpUrl } from '../handoff/util/http-url.js'
 import { type Given, runCommand } from './command-line.js'
 import { readEnvironment } from './load-env.js'
@@ -31,22 +33,13 @@ const command = {
 
 const longestLookMs = 20_000
 
-async function look(url: URL, path: string, init: RequestInit = {}): Promise<Seen> {
-  const response = await fetch(new URL(path, url), {
-    redirect: 'manual',
-    signal: AbortSignal.timeout(longestLookMs),
-    ...init,
-  })
-  return { status: response.status, headers: response.headers, text: await response.text() }
+async function look(url: URL, path: string, init: Omit<RequestInit, 'signal'> = {}): Promise<Seen> {
+  return fetchText(new URL(path, url), { redirect: 'manual', timeoutMs: longestLookMs, ...init })
 }
 
 function json(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
+  const value = parseJson(text)
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 async function checkHealth(url: URL): Promise<Finding[]> {

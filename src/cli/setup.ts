@@ -1,4 +1,5 @@
 // `npm run setup`: from three keys to a workflow that runs. Each step says what is right already, so it can be run again at any time.
+
 import { isAbsolute, join } from 'node:path'
 import { buildTemplate, findTemplate } from '../handoff/clients/e2b/build-template.js'
 import { exampleModel } from '../handoff/domain/model-prices.js'
@@ -10,6 +11,7 @@ import {
 } from '../handoff/domain/settings.js'
 import { settingTable } from '../handoff/domain/settings-reference.js'
 import { createContext, HandoffError, isHandoffError, makeDrive, makeSandboxes } from '../handoff/index.js'
+import { fetchText } from '../handoff/util/http.js'
 import { type Given, runCommand } from './command-line.js'
 import { readEnvFile, writeEnvFile } from './env-file.js'
 import { askLine, askSecret } from './prompt.js'
@@ -80,7 +82,7 @@ const keys: Key[] = [
 /** The model check ignores a timeout of the service; setup reports it. */
 async function reach(baseUrl: string, signal: AbortSignal): Promise<void> {
   try {
-    await fetch(`${baseUrl}/models`, { method: 'HEAD', signal: AbortSignal.any([signal, AbortSignal.timeout(10_000)]) })
+    await fetchText(`${baseUrl}/models`, { method: 'HEAD', redirect: 'follow', signal, timeoutMs: 10_000 })
   } catch (cause) {
     if (signal.aborted) throw cause
     throw new HandoffError('model', `The model’s service at ${baseUrl} cannot be reached.`, {

@@ -18,6 +18,15 @@ export function decodeJson<T>(text: string, decoder: Decoder<T>): T {
   return decoder(value, '')
 }
 
+/** Undefined when the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 const fail = (at: string, wanted: string): never => {
   throw new DecodeError(`${at === '' ? 'it' : at} is not ${wanted}`)
 }

@@ -1,7 +1,9 @@
 // What drive9 answers, as our own errors. Each names the method and the path; none shows a key, and none shows a presigned address.
+
 import { driveAdvice } from '../../domain/drive-advice.js'
 import { type ErrorDetails, errorCode, HandoffError } from '../../domain/errors.js'
 import { quote } from '../../domain/run.js'
+import { parseJson } from '../../util/decode.js'
 
 /** `PUT /some/path`: how a call is named in every message. */
 export interface CallName {
@@ -91,12 +93,10 @@ export function saidIn(body: Uint8Array | undefined, key: string): string {
 }
 
 function sentenceIn(text: string): string {
-  try {
-    const { error } = JSON.parse(text) as { error?: unknown }
-    if (typeof error === 'string') return error
-    const { message } = (error ?? {}) as { message?: unknown }
-    return typeof message === 'string' ? message : ''
-  } catch {
-    return text.trimStart().startsWith('<') ? 'not JSON' : text.trim()
-  }
+  const value = parseJson(text)
+  if (value === undefined || value === null) return text.trimStart().startsWith('<') ? 'not JSON' : text.trim()
+  const { error } = value as { error?: unknown }
+  if (typeof error === 'string') return error
+  const { message } = (error ?? {}) as { message?: unknown }
+  return typeof message === 'string' ? message : ''
 }

@@ -2,8 +2,10 @@
 //
 // A call ends with an answer, with an error, or with `Lost` when it is not known whether the service did the work. Idempotent calls are made again
 // after a loss. Writes are settled by their caller.
+
 import type { HandoffError } from '../../domain/errors.js'
 import type { Clock } from '../../domain/ports.js'
+import { parseJson } from '../../util/decode.js'
 import { doubled, type Pause, retry, retryAfterMs } from '../../util/retry.js'
 import { type CallName, nameOf, notDrive9, refusal, saidIn } from './errors.js'
 import {
@@ -110,11 +112,7 @@ export function forAttempt(call: Call, number: number): Call {
 /** Every answer of the service is a JSON object. */
 export function readJson(call: CallName, body: Uint8Array): Record<string, unknown> {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  } catch {
-    // Said below.
-  }
+  const value = parseJson(text)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   throw notDrive9(call, text.trimStart().startsWith('<') ? 'an HTML page' : 'something that is not a JSON object')
 }

@@ -1,5 +1,6 @@
 // Which drive9 program is installed: its address, and what the download must hash to.
 import { HandoffError } from '../../domain/errors.js'
+import { fetchText } from '../../util/http.js'
 import { asOurs } from './sdk-calls.js'
 import type { ProgramSource } from './settings.js'
 
@@ -24,21 +25,13 @@ export async function publishedProgram({ url, sha256 }: ProgramSource, signal: A
 }
 
 async function readList(list: string, signal: AbortSignal): Promise<string> {
-  try {
-    const answer = await fetch(list, { signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]) })
-    if (!answer.ok) throw unusable(list, `it answers with HTTP ${answer.status}`)
-    const bytes: Uint8Array[] = []
-    let length = 0
-    for await (const piece of answer.body ?? []) {
-      bytes.push(piece)
-      length += piece.length
-      if (length > longestList) throw unusable(list, 'it is too long for a list of checksums')
-    }
-    return Buffer.concat(bytes).toString()
-  } catch (error) {
-    if (signal.aborted || error instanceof HandoffError) throw error
-    throw unusable(list, 'it cannot be reached', error)
-  }
+  const request = { redirect: 'follow', timeoutMs: patienceMs, maxBytes: longestList, signal } as const
+  const { status, text } = await fetchText(list, request).catch((error: unknown) => {
+    if (signal.aborted) throw error
+    throw unusable(list, 'it cannot be read', error)
+  })
+  if (status >= 200 && status < 300) return text
+  throw unusable(list, `it answers with HTTP ${status}`)
 }
 
 function unusable(list: string, why: string, cause?: unknown): HandoffError {

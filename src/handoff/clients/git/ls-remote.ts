@@ -2,10 +2,11 @@
 //
 // One request: protocol version 2 lets a client send `ls-refs` at once, for the wanted refs only. Git servers speak it since 2018.
 
-import { abortError, errorCode, HandoffError, isHandoffError } from '../../domain/errors.js'
+import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Clock, GitHost } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
 import { anySignal } from '../../util/abort.js'
+import { connectionProblem } from '../../util/http.js'
 import { parseHttpUrl } from '../../util/http-url.js'
 import { doubled, retry, retryAfterMs } from '../../util/retry.js'
 import { withoutTrailingSlashes } from '../../util/text.js'
@@ -234,8 +235,7 @@ class Refused extends Error {
 function explainFailure(error: unknown, base: URL, hadCredential: boolean): Failure {
   if (isHandoffError(error)) return { error, retry: false }
   if (error instanceof Refused) return explainStatus(error, base, hadCredential)
-  const isTimeout = error instanceof Error && error.name === 'TimeoutError'
-  const reason = isTimeout ? 'no answer in time' : errorCode(error)
+  const reason = connectionProblem(error)
   return {
     error: new HandoffError('git', `The git host ${base.host} cannot be reached${reason ? ` (${reason})` : ''}.`, {
       next: 'Check the clone address, and try again.',

@@ -8,6 +8,8 @@ import type { Call } from '../../domain/github.js'
 import type { Clock } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
 import { anySignal } from '../../util/abort.js'
+import { parseJson } from '../../util/decode.js'
+import { connectionProblem, readText } from '../../util/http.js'
 import { doubled, type Pause, retry, retryAfterMs } from '../../util/retry.js'
 
 export interface Transport {
@@ -77,6 +79,8 @@ class Lost extends Error {
 
 const maximumAttempts = 4
 const maximumLimits = 5
+/** A page of 100 comments of 65,536 characters. */
+const longestReply = 32_000_000
 
 /** Rejects with a HandoffError, or with LostReply when the request is not idempotent and its reply was lost. */
 export function sendRequest(transport: Transport, request: Request, call: Call): Promise<Reply> {
@@ -128,11 +132,11 @@ async function sendOnce(transport: Transport, request: Request, signal: AbortSig
   let text: string
   try {
     response = await fetchWithRedirects(transport, request, anySignal(signal, AbortSignal.timeout(transport.attemptMs)))
-    text = await response.text()
+    text = await readText(response, longestReply)
   } catch (error) {
     if (signal.aborted) throw abortError(signal, request.doing)
     if (error instanceof HandoffError) throw error
-    throw new Lost(`could not be reached (${networkErrorCode(error)})`)
+    throw new Lost(`could not be reached (${connectionProblem(error) ?? 'connection lost'})`)
   }
   return readResponse(transport, request, response, text)
 }
@@ -173,22 +177,12 @@ function requestInit(transport: Transport, request: Request): RequestInit {
 function readResponse(transport: Transport, request: Request, response: Response, text: string): Reply {
   const { status, headers } = response
   if (status >= 500) throw new Lost(`answered ${status}`, retryAfter(headers, transport.clock))
-  const body = parseJson(text)
+  const body = text === '' ? null : parseJson(text)
   const accepted = (status >= 200 && status < 300) || (request.accept?.includes(status) ?? false)
   if (accepted && body !== undefined) return { status, headers, body }
   if (accepted) throw new Lost(`answered ${status} with something that is not JSON`)
   const message = errorMessage(body)
   throw rateLimit(status, headers, message, transport.clock) ?? refusal(request, status, headers, message)
-}
-
-/** Undefined for invalid JSON. */
-function parseJson(text: string): unknown {
-  if (text === '') return null
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }
 
 function rateLimit(status: number, headers: Headers, message: string, clock: Clock): Limited | undefined {
@@ -256,11 +250,3 @@ function lostError(request: Request, why: string): HandoffError {
 }
 
 const seconds = (milliseconds: number) => Math.max(1, Math.ceil(milliseconds / 1_000))
-
-/** Returns the code only, because messages of fetch may contain headers. */
-function networkErrorCode(error: unknown): string {
-  if (error instanceof DOMException) return error.name === 'TimeoutError' ? 'no answer in time' : error.name
-  const cause = error instanceof Error ? error.cause : undefined
-  const code = (cause as { code?: unknown } | undefined)?.code
-  return typeof code === 'string' ? code : 'connection lost'
-}

@@ -5,6 +5,7 @@ import { HandoffError } from '../../domain/errors.js'
 import type { Clock } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
 import * as read from '../../util/decode.js'
+import { fetchText } from '../../util/http.js'
 import { systemClock } from '../system-clock.js'
 
 export interface OidcOptions {
@@ -121,10 +122,9 @@ function cacheOidcKeys(issuer: string, fetchMs: number, clock: Clock): FindKey {
 async function fetchKeys(issuer: string, fetchMs: number): Promise<FindKey> {
   try {
     const { createLocalJWKSet } = await import('jose/jwks/local')
-    const signal = AbortSignal.timeout(fetchMs)
-    const response = await fetch(`${issuer}/.well-known/jwks`, { signal, redirect: 'error' })
-    if (!response.ok) throw new Error(`status ${response.status}`)
-    const find = createLocalJWKSet((await response.json()) as JSONWebKeySet)
+    const { status, text } = await fetchText(`${issuer}/.well-known/jwks`, { timeoutMs: fetchMs })
+    if (status !== 200) throw new Error(`status ${status}`)
+    const find = createLocalJWKSet(JSON.parse(text) as JSONWebKeySet)
     // For a token without a key id jose takes the only fitting key.
     return async (header) => (header.kid ? find(header).catch(() => undefined) : undefined)
   } catch (error) {

@@ -2,12 +2,12 @@
 // first call reports what is wrong.
 import { HandoffError } from '../../domain/errors.js'
 import { quote } from '../../domain/run.js'
+import { parseJson } from '../../util/decode.js'
+import { fetchText } from '../../util/http.js'
 import type { ModelConfig } from './config.js'
 import { keyRefused } from './errors.js'
 
 const timeoutMs = 5_000
-/** The longest known list of models has some hundred kilobytes. */
-const maxListLength = 4_000_000
 
 export async function checkModel(config: ModelConfig, host: string): Promise<void> {
   const ask = (path: string) => get(config, path)
@@ -26,36 +26,20 @@ export async function checkModel(config: ModelConfig, host: string): Promise<voi
 }
 
 /** Undefined when the service did not answer in time. */
-async function get(config: ModelConfig, path: string): Promise<{ status: number; text: string } | undefined> {
+async function get(config: ModelConfig, path: string) {
   try {
-    const response = await fetch(`${config.baseUrl}${path}`, {
+    return await fetchText(`${config.baseUrl}${path}`, {
       headers: { authorization: `Bearer ${config.apiKey}`, accept: 'application/json' },
-      redirect: 'error',
-      signal: AbortSignal.timeout(timeoutMs),
+      timeoutMs,
     })
-    return { status: response.status, text: await readBounded(response) }
   } catch {
     return undefined
   }
 }
 
-async function readBounded(response: Response): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const bytes of response.body ?? []) {
-    text += decoder.decode(bytes, { stream: true })
-    if (text.length > maxListLength) break
-  }
-  return text
-}
-
 function namesIn(text: string): string[] {
-  try {
-    const { data } = JSON.parse(text) as { data?: { id?: unknown }[] }
-    return (Array.isArray(data) ? data : []).map((one) => one?.id).filter((id) => typeof id === 'string')
-  } catch {
-    return []
-  }
+  const { data } = (parseJson(text) ?? {}) as { data?: { id?: unknown }[] }
+  return (Array.isArray(data) ? data : []).map((one) => one?.id).filter((id) => typeof id === 'string')
 }
 
 /** `models/gemini-2.5-flash` is `gemini-2.5-flash`, and `llama3` is `llama3:latest`. */

@@ -1,5 +1,6 @@
 // Parses a model's reply: an answer, or a request for more code. Accepts common deviations: code fences around the reply, thinking before it,
 // a sentence before the keyword, missing quotation marks. The limits of a request are fixed.
+import { parseJson } from '../../util/decode.js'
 import { trimEndOf, withoutTrailingSlashes } from '../../util/text.js'
 import { cleanText, cutText } from '../markdown/clean-text.js'
 import type { MoreRequest } from '../sandbox-protocol.js'
@@ -167,12 +168,8 @@ function parsePath(text: string): string | undefined {
 
 function jsonString(text: string): string | undefined {
   if (!text.startsWith('"')) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'string' ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseJson(text)
+  return typeof value === 'string' ? value : undefined
 }
 
 /** What stands on the first line beside NOT FOUND; undefined when the line does not say that. */

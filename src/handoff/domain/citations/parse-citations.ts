@@ -1,5 +1,6 @@
 // How a model writes down where it knows something from: `[[src/a.ts:10-12 "const a = 1"]]`, and the ways in which real models write the same
 // less neatly: other quotation marks, `#L10-L12`, a path in quotes, several places between one pair of brackets, single brackets.
+import { parseJson } from '../../util/decode.js'
 import { codeRanges } from '../markdown/code-ranges.js'
 
 export interface WrittenCitation {
@@ -103,12 +104,8 @@ function readings(text: string): string[] {
 }
 
 function fromJson(text: string): string {
-  try {
-    const value: unknown = JSON.parse(`"${text.replaceAll('\n', '\\n')}"`)
-    return typeof value === 'string' ? value : text
-  } catch {
-    return text
-  }
+  const value = parseJson(`"${text.replaceAll('\n', '\\n')}"`)
+  return typeof value === 'string' ? value : text
 }
 
 /** Every citation of an answer, in order. In code only known files count: `a[[x:10]]` may be program text. */

@@ -2,10 +2,12 @@
 //
 // drive9 hides two failures: a failed mount leaves a plain local directory, and `umount` returns 0 although files are lost. So the marker proves
 // the mount, each file is copied, synced and renamed with its own check, and `drain` must report ok.
+
 import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { MountTask } from '../../domain/sandbox-protocol.js'
+import { parseJson } from '../../util/decode.js'
 import {
   createDriveError,
   findFailureReason,
@@ -229,12 +231,8 @@ export async function fetchArtifact(
 }
 
 function parseDrainReport(stdout: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(stdout)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseJson(stdout)
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
 }
 
 function failureInReport(report: Record<string, unknown> | undefined): string | undefined {

@@ -1,0 +1,44 @@
+// One request over `fetch` whose whole reply is text: with a timeout, an abort and a limit of the reply. No redirect is followed unless asked for.
+import { errorCode } from '../domain/errors.js'
+
+interface TextRequest extends Omit<RequestInit, 'signal'> {
+  signal?: AbortSignal
+  /** From the first byte sent to the last byte read. */
+  timeoutMs: number
+  /** A longer reply is an error; 4 MB when absent. */
+  maxBytes?: number
+}
+
+interface TextReply {
+  status: number
+  headers: Headers
+  text: string
+}
+
+export async function fetchText(url: string | URL, request: TextRequest): Promise<TextReply> {
+  const { signal, timeoutMs, maxBytes, ...init } = request
+  const late = AbortSignal.timeout(timeoutMs)
+  const response = await fetch(url, {
+    redirect: 'error',
+    ...init,
+    signal: signal ? AbortSignal.any([signal, late]) : late,
+  })
+  return { status: response.status, headers: response.headers, text: await readText(response, maxBytes) }
+}
+
+/** The whole body. Leaving the loop closes the connection. */
+export async function readText(response: Response, maxBytes = 4_000_000): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of response.body ?? []) {
+    size += piece.length
+    if (size > maxBytes) throw new Error(`The reply has more than ${maxBytes} bytes.`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString()
+}
+
+/** Why no reply came, in words that hold no address and no header. */
+export function connectionProblem(error: unknown): string | undefined {
+  return error instanceof Error && error.name === 'TimeoutError' ? 'no answer in time' : errorCode(error)
+}
