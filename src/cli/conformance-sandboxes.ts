@@ -5,7 +5,7 @@ import { broken, type Check, type Tools } from './conformance-tools.js'
 
 export type OpenedSandbox = Awaited<ReturnType<AppContext['ports']['sandboxes']['open']>>
 
-export interface SandboxTools extends Tools {
+interface SandboxTools extends Tools {
   sandbox: OpenedSandbox
   /** Metadata that no other sandbox has. */
   tag: { conformance: string }
