@@ -84,5 +84,8 @@ export function testNames(source: string): string[] {
 }
 
 function tidy(name: string): string {
-  return name.replace(/\\(.)/g, '$1').replace(/%s/g, '…').replaceAll('<', '&lt;')
+  return name
+    .replace(/\\(.)/g, '$1')
+    .replace(/%s|\$\{\w+\}/g, '…')
+    .replaceAll('<', '&lt;')
 }

@@ -14,7 +14,7 @@ import { summarise } from '../../src/handoff/workflows/summarise/summarise-commi
 import { madeByTest } from '../support/call-log.js'
 import { type Random, randomFrom } from '../support/random.js'
 import type { Scenario, TestProcess } from '../support/scenario.js'
-import { runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
+import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
 import { type ScriptedStack, smallRepository, startScriptedStack } from '../support/scripted-stack.js'
 
 const never = new AbortController().signal
@@ -118,8 +118,12 @@ test('an honest sandbox gives excerpts that the host believes', async () => {
 
 test('Sandbox B cannot forge a line, a path, a listing or a word', async () => {
   const failures = await runSchedules(schedulesFrom(60, 10_000), searchSchedule, 1)
+  console.log(`Sandbox B: ${figuresText(searches)}`)
   expect(failures).toEqual([])
 }, 3_600_000)
+
+/** How the changed searches ended. */
+const searches = { answered: 0, refused: 0 }
 
 async function searchSchedule(seed: number): Promise<Schedule> {
   const random = randomFrom(seed)
@@ -132,8 +136,14 @@ async function searchSchedule(seed: number): Promise<Schedule> {
   const question = `How does greet greet, in case ${seed}?`
   const ask = () => answerQuestion(place.ask(process, question), process.context, never)
   const said = await takenOver(change, ask).then(
-    ({ record }) => recordFaults(record),
-    (error: unknown) => (isHandoffError(error) ? [] : [`not an error of ours: ${String(error)}`]),
+    ({ record }) => {
+      searches.answered += 1
+      return recordFaults(record)
+    },
+    (error: unknown) => {
+      searches.refused += 1
+      return isHandoffError(error) ? [] : [`not an error of ours: ${String(error)}`]
+    },
   )
   const prompts = JSON.stringify(stack.clouds.model.prompts.slice(before))
   stack.forget()
@@ -200,8 +210,12 @@ function forgedAnswer(run: string): Uint8Array {
 
 test('Sandbox A cannot put a file beside what it reported, with its real token', async () => {
   const failures = await runSchedules(schedulesFrom(26, 1_000), storeSchedule, 1)
+  console.log(`Sandbox A: ${figuresText(summaries)}`)
   expect(failures).toEqual([])
 }, 3_600_000)
+
+/** How the attacked summaries ended. */
+const summaries = { sealed: 0, refused: 0 }
 
 async function storeSchedule(seed: number): Promise<Schedule> {
   const random = randomFrom(seed)
@@ -222,6 +236,7 @@ async function storeSchedule(seed: number): Promise<Schedule> {
     if (!isHandoffError(error)) throw error
   })
   await attacking
+  summaries[done === undefined ? 'refused' : 'sealed'] += 1
   if (done === undefined) return { plan: chosen.join(', '), wrong: foundWithoutSeal(target) }
   const { handoff, directory: sealed } = done
   const left = stack.clouds.drive.tree(sealed).filter(({ isDirectory }) => !isDirectory)

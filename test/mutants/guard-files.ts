@@ -45,7 +45,6 @@ export const guardFiles: Record<string, GuardFile[]> = {
       file: 'handoff/sandbox/program/untrusted-file.ts',
       tests: ['handoff/sandbox/program/untrusted-files'],
     },
-    { file: 'handoff/sandbox/program/plain-files.ts', tests: ['handoff/sandbox/program/untrusted-files'] },
   ],
   'comment rendering': [
     inDomain('answers/render-answer', 'answers/render-answer'),
@@ -62,8 +61,8 @@ export const guardFiles: Record<string, GuardFile[]> = {
   ],
   seal: [
     inDomain('handoff-record', 'handoff-record'),
-    inDomain('tombstone', 'handoff-record'),
-    { file: 'handoff/store/publish-run.ts', tests: ['guarantees/run-protocol'] },
-    { file: 'handoff/store/run-store.ts', tests: ['guarantees/run-protocol'] },
+    inDomain('tombstone', 'tombstone'),
+    { file: 'handoff/store/publish-run.ts', tests: ['handoff/workflows/prune/prune'] },
+    { file: 'handoff/store/run-store.ts', tests: ['handoff/workflows/prune/prune', 'handoff/workflows/which-run'] },
   ],
 }

@@ -66,8 +66,8 @@ function serverOf(place: AnswerPlace): string {
 function guessStyle(host: string): PermalinkStyle {
   const labels = host.toLowerCase().replace(/:\d+$/, '').split('.')
   const name = labels.join('.')
-  if (name === 'github.com' || name.endsWith('.ghe.com') || labels[0] === 'github') return 'github'
-  if (name === 'gitlab.com' || labels[0] === 'gitlab') return 'gitlab'
+  if (labels[0] === 'github' || name.endsWith('.ghe.com')) return 'github'
+  if (labels[0] === 'gitlab') return 'gitlab'
   return name === 'bitbucket.org' ? 'bitbucket' : 'none'
 }
 

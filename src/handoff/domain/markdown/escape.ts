@@ -27,8 +27,8 @@ export function textMarkdown(text: string): string {
 function sealedRun(run: string): string {
   let from = 0
   let to = run.length
-  while (from < to && openers.includes(run[from]!)) from++
-  while (to > from && closers.includes(run[to - 1]!)) to--
+  while (openers.includes(run[from] ?? ' ')) from++
+  while (closers.includes(run[to - 1] ?? ' ')) to--
   const core = run.slice(from, to)
   // A core that is harmless without its edges means that the edges were part of what is not.
   if (!isActive(core)) return codeSpan(run)

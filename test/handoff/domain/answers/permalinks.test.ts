@@ -4,6 +4,7 @@ import {
   type AnswerPlace,
   directoryLink,
   linkHost,
+  linkRepository,
   permalink,
 } from '../../../../src/handoff/domain/answers/permalinks.js'
 
@@ -84,4 +85,6 @@ test('links go to where people look at things', () => {
   expect(permalink(place, commit, lines('a.ts'))).toContain('http://code.example.org/http://x/octo/tools/blob/')
   expect(linkHost(place)).toBe('code.example.org/http://x')
   expect(linkHost(at('github.com'))).toBe('github.com')
+  expect(linkRepository(at('github.com'))).toEqual({ repository: { host: 'github.com', path: 'octo/tools' } })
+  expect(linkRepository(at('git.example.org'))).toEqual({})
 })

@@ -16,6 +16,7 @@ test.each<[string, string]>([
   ['x'.repeat(200), 'x'.repeat(200)],
   ['x'.repeat(201), `\`${'x'.repeat(201)}\``],
   ['('.repeat(201), `\`${'('.repeat(201)}\``],
+  ['"'.repeat(201), `\`${'"'.repeat(201)}\``],
   ['.'.repeat(201), `\`${'.'.repeat(201)}\``],
   [`(${'x'.repeat(200)})`, `\`(${'x'.repeat(200)})\``],
 ])('%j is written %j', (text, written) => {
@@ -26,6 +27,7 @@ test.each<[string, string]>([
   ['one\n\n\ntwo', 'one\n\ntwo'],
   ['one\n \n\n \ntwo', 'one\n\ntwo'],
   ['\n\none\n\n', 'one'],
+  ['\none\n', 'one'],
   ['- item\n+ item\n= line\n/ask\n:word:', '\\- item\n\\+ item\n\\= line\n\\/ask\n\\:word:'],
   ['1. first\n2) second\n3.4 is a number', '1\\. first\n2\\) second\n3.4 is a number'],
   ['  indented  \n   more', 'indented\nmore'],
@@ -42,6 +44,7 @@ test.each<[string, string]>([
   ['a`b', '``a`b``'],
   [' a ', '`  a  `'],
   [' a', '` a`'],
+  [' a b', '` a b`'],
   ['a ', '`a `'],
 ])('%j in code is %j', (text, written) => {
   expect(codeSpan(text)).toBe(written)

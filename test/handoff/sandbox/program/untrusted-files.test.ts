@@ -44,6 +44,17 @@ describe('a file of the untrusted account', () => {
     await expect(openUntrusted(join(top, 'files.json'), top)).rejects.toMatchObject({ failure: 'internal' })
   })
 
+  test('that is missing is missing', async () => {
+    await expect(openUntrusted(join(top, 'files.json'), top)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  test.runIf(process.getuid?.() === 0)('is opened when it belongs to the untrusted account', async () => {
+    writeFileSync(join(top, 'files.json'), '{}')
+    execFileSync('chown', ['65534', join(top, 'files.json')])
+    await using handle = await openUntrusted(join(top, 'files.json'), top)
+    expect(await handle.readFile('utf8')).toBe('{}')
+  })
+
   test('is refused when a folder on the way is a link', async () => {
     symlinkSync(join(secret, '..'), join(top, 'tree'))
     await expect(openUntrusted(join(top, 'tree/token'), top)).rejects.toMatchObject({ failure: 'internal' })
