@@ -41,6 +41,7 @@ export const settingInputs = {
   'clone-token': 'HANDOFF_CLONE_TOKEN',
   'max-input-tokens': 'HANDOFF_MAX_INPUT_TOKENS',
   'max-cost': 'HANDOFF_MAX_COST',
+  journal: 'HANDOFF_JOURNAL',
   'deadline-seconds': 'HANDOFF_DEADLINE_SECONDS',
   instructions: 'HANDOFF_INSTRUCTIONS',
 } as const

@@ -2,7 +2,7 @@
 
 import type { Depth } from './domain/answers/depth.js'
 import type { Prices } from './domain/model-prices.js'
-import type { Ports } from './domain/ports.js'
+import type { Journal, Ports } from './domain/ports.js'
 import type { LoadProgram } from './sandbox/run-program.js'
 import type { Budgets } from './store/caller-budgets.js'
 import type { Admission } from './workflows/answer/admission.js'
@@ -32,6 +32,8 @@ export interface AppContext {
     /** How long a question waits while the E2B account is full; not at all when absent. */
     accountWaitMs?: number
   }
+  /** Where seals, answers and removals are noted, if the operator wants that. */
+  journal?: Journal
   prices?: Prices
   /** What the team wants the model to know: a note, and no rule. */
   instructions?: string

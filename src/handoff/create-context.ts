@@ -7,7 +7,7 @@ import { makeModel } from './clients/openai/client.js'
 import { systemClock } from './clients/system-clock.js'
 import type { AppContext, ReadContext } from './context.js'
 import { withoutInvisible } from './domain/markdown/clean-text.js'
-import type { Clock, GitHost, Model, ModelReply, ModelRequest, Sandboxes } from './domain/ports.js'
+import type { Clock, GitHost, Journal, Model, ModelReply, ModelRequest, Sandboxes } from './domain/ports.js'
 import type { RunEvent } from './domain/run-events.js'
 import { makeRedactor, makeStreamRedactor } from './domain/secrets/redactor.js'
 import type { Settings } from './domain/settings.js'
@@ -53,6 +53,7 @@ export function createContext(settings: Settings, wiring: Wiring): AppContext {
     ...(settings.sandboxes.binary.sha256 === undefined ? {} : { drive9Sha256: settings.sandboxes.binary.sha256 }),
     ...(settings.instructions === undefined ? {} : { instructions: settings.instructions }),
     ...(model.prices ? { prices: model.prices } : {}),
+    ...(settings.journal ? { journal: journalLater({ server: drive.server, key: drive.apiKey }) } : {}),
     redact: wiring.redact ?? makeRedactor(secrets),
   }
 }
@@ -70,6 +71,17 @@ function sandboxesLater(settings: SandboxSettings): Sandboxes {
     find: async (...call) => (await sandboxes()).find(...call),
     kill: async (...call) => (await sandboxes()).kill(...call),
     warm: async () => (await sandboxes()).warm?.(),
+  }
+}
+
+function journalLater(settings: { server: string; key: string }): Journal {
+  const journal = lazy(async () => (await import('./clients/drive9/journal.js')).makeJournal(settings))
+  return {
+    append: async (...call) => (await journal()).append(...call),
+    entries: async function* (...call) {
+      yield* (await journal()).entries(...call)
+    },
+    verify: async (...call) => (await journal()).verify(...call),
   }
 }
 

@@ -157,6 +157,41 @@ export interface DriveToken {
   expiresAt: string
 }
 
+// ── the journal ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** An append-only log that the drive's server chains by hashes. A server may have none. */
+export interface Journal {
+  /** Appends these entries once, however often it is called with this key. False if the server has no journals. */
+  append(
+    journal: { id: string; title: string },
+    key: string,
+    entries: NewEntry[],
+    signal: AbortSignal,
+  ): Promise<boolean>
+  /** From the oldest. */
+  entries(id: string, signal: AbortSignal): AsyncIterable<JournalEntry>
+  /** What the server says of the chain; undefined if there is no such journal. */
+  verify(id: string, signal: AbortSignal): Promise<{ ok: boolean; entries: number; headHash: string } | undefined>
+}
+
+export interface NewEntry {
+  type: string
+  actor?: { type: string; id: string }
+  /** `type:id` of what the entry is about. */
+  subjects: string[]
+  summary: Record<string, unknown>
+}
+
+export interface JournalEntry {
+  seq: number
+  type: string
+  at: string
+  actor: string
+  summary: Record<string, unknown>
+  previousHash: string
+  hash: string
+}
+
 // ── the model ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface ModelRequest extends WantedReply {

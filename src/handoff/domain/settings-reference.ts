@@ -65,6 +65,11 @@ export const settingTable: Setting[] = [
     text: 'Pins the drive9 program to this sha256; the published one is taken when empty.',
   },
   {
+    group: 'durable directory',
+    name: 'HANDOFF_JOURNAL',
+    text: 'When true, seals, answers, removals and refused questions are noted in drive9’s journal, where nothing can be changed or removed later. `npm run audit` reads it. The notes have the questions in them.',
+  },
+  {
     group: 'model',
     name: 'LLM_API_KEY',
     text: 'Key of the model service; any text for a server that wants none.',

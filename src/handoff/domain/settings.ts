@@ -39,6 +39,8 @@ export interface Settings {
     totalMs?: number
   }
   cloneToken?: string
+  /** Note seals, answers and removals in drive9's journal. */
+  journal?: true
   /** What the team wants the model to know. */
   instructions?: string
   limits: { inputTokens: number; maxCost?: number; deadlineMs: number; depth?: Depth }
@@ -87,6 +89,7 @@ export function parseSettings(environment: Environment): Settings {
         : {}),
     },
     ...(cloneToken === undefined ? {} : { cloneToken }),
+    ...(isOn(environment, 'HANDOFF_JOURNAL') ? { journal: true as const } : {}),
     ...(instructions === undefined ? {} : { instructions }),
     limits: {
       inputTokens: whole(environment, 'HANDOFF_MAX_INPUT_TOKENS', 400_000),
@@ -235,6 +238,15 @@ function depthIn(environment: Environment): Depth | undefined {
 
 const whole = (environment: Environment, name: string, otherwise: number): number =>
   wholeOrNone(environment, name) ?? otherwise
+
+function isOn(environment: Environment, name: string): boolean {
+  const text = value(environment, name)?.toLowerCase()
+  if (text === undefined || text === 'false') return false
+  if (text === 'true') return true
+  throw new HandoffError('invalid-input', `${name} is neither true nor false.`, {
+    next: 'Write true, or leave it out.',
+  })
+}
 
 function wholeOrNone(environment: Environment, name: string): number | undefined {
   const found = amount(environment, name)

@@ -3,7 +3,7 @@
 //   main.ts            routes, authentication, and what tests and the demo may inspect and break
 //   files.ts           /v1/fs: one path          batch.ts    /v1/fs:batch-…: many paths
 //   uploads.ts         /v2/uploads and /s3       keys.ts     the owner's key and scoped tokens
-//   change-events.ts   /v1/events: what changes
+//   change-events.ts   /v1/events: what changes   journals.ts  /v1/journals
 //   file-tree.ts       files, directories and their revisions; object-storage.ts their bytes
 //
 // What it does not know it answers with 404 or 405 and keeps in `unexpected`, so that a test can insist that nothing else was asked.
@@ -14,11 +14,12 @@ import { handleBatch } from './batch.js'
 import { makeChanges } from './change-events.js'
 import { makeTree, type Quota } from './file-tree.js'
 import { handleFile } from './files.js'
+import { handleJournals } from './journals.js'
 import { type IssuedToken, makeKeys, readTokenRequest } from './keys.js'
 import { fileObjects, fileTable, lateRemoval, memoryObjects, noTable } from './object-storage.js'
 import { canonicalPath } from './paths.js'
 import { Refusal, refusalReply, refuse } from './refusal.js'
-import { type Call, type DriveState, readJson } from './request-context.js'
+import { type Call, type DriveState, readJson, type StoredJournal } from './request-context.js'
 import { handleObject, handleUpload, makeLinks } from './uploads.js'
 
 export interface DriveOptions {
@@ -31,6 +32,8 @@ export interface DriveOptions {
   directory?: string
   port?: number
   maxUploadBytes?: number
+  /** False for a server of before there were journals. */
+  journals?: false
   now?: () => number
 }
 
@@ -48,6 +51,8 @@ export interface LocalDrive extends LocalServer {
   write(path: string, bytes: Uint8Array | string): void
   remove(path: string): void
   issuedTokens(): IssuedToken[]
+  /** By their ids. */
+  journals: ReadonlyMap<string, StoredJournal>
   expireToken(id: string): void
   setQuota(quota: Quota): void
   setProvisioning(requests: number): void
@@ -123,6 +128,7 @@ export async function startDrive(options: DriveOptions = {}): Promise<LocalDrive
       drive.tree.write(canonicalPath(path), typeof bytes === 'string' ? Buffer.from(bytes) : bytes)
     },
     remove: (path) => drive.tree.remove(canonicalPath(path), { recursive: true, kind: '' }),
+    journals: drive.journals,
     issuedTokens: () => drive.keys.issued(),
     expireToken: (id) => drive.keys.expire(id),
     setQuota: (quota) => drive.tree.setQuota(quota),
@@ -148,6 +154,8 @@ function openDrive(options: DriveOptions): DriveState {
     now,
     inlineThreshold: 50_000,
     maxUploadBytes: options.maxUploadBytes ?? 10 * 1024 ** 3,
+    journals: new Map(),
+    hasJournals: options.journals ?? true,
   }
 }
 
@@ -172,6 +180,8 @@ function route(call: Call, response: ServerResponse): Reply | 'streams' | undefi
     drive.changes.stream(call.query, response)
     return 'streams'
   }
+  if (path.startsWith('/v1/journals'))
+    return drive.hasJournals ? handleJournals(call) : json(404, { error: 'not found' })
   if (path.startsWith('/v1/fs:')) return handleBatch(call)
   if (path === '/v1/fs' || path.startsWith('/v1/fs/')) return handleFile(call)
   if (path.startsWith('/v2/uploads/')) return handleUpload(call)

@@ -13,10 +13,28 @@ export interface DriveState {
   uploads: Uploads
   links: Links
   changes: Changes
+  /** By their ids. */
+  journals: Map<string, StoredJournal>
+  hasJournals: boolean
   now: () => number
   /** From this size on a file lives in the object storage: read through a redirect, written through an upload. */
   inlineThreshold: number
   maxUploadBytes: number
+}
+
+export interface StoredEntry {
+  seq: number
+  prev_hash: string
+  entry_hash: string
+  [field: string]: unknown
+}
+
+export interface StoredJournal {
+  title: string
+  genesis: string
+  entries: StoredEntry[]
+  /** By idempotency key: the body, and what was answered. */
+  appends: Map<string, { body: string; reply: Record<string, unknown> }>
 }
 
 export interface Upload {

@@ -12,6 +12,7 @@ import { artifact } from '../../domain/run.js'
 import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } from '../../store/answer-store.js'
 import { anySignal, orAborted } from '../../util/abort.js'
 import { cleanupSignal, delayAbort } from '../../util/step-timer.js'
+import { noteAnswer, noteRefusal } from '../audit-log.js'
 import type { Answered, AnswerJob } from './ask-model.js'
 import { costBefore, reserveBudget } from './budget.js'
 import {
@@ -26,7 +27,7 @@ import {
 import { generateAnswer } from './generate-answer.js'
 import { generateComparison } from './generate-comparison.js'
 import { holdLease, type Lease, leaseMs } from './lease.js'
-import { stalenessAt, storedAnswer } from './report-answer.js'
+import { repositoryOf, stalenessAt, storedAnswer } from './report-answer.js'
 import { failureOf, inProgress, passesByItself } from './retry.js'
 import { readThread } from './thread.js'
 import { whileAccountIsFull } from './wait-for-account.js'
@@ -47,7 +48,7 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
 
   await using resources = new AsyncDisposableStack()
   const ticket = resources.use(outer.admission.enter(payerOf(found).caller, found.base ? 2 : 1))
-  const budget = resources.use(await reserveBudget(payerOf(found), outer, signal))
+  const budget = resources.use(await reserveOrNote(found, outer, signal))
   if (found.question.depth === 'deep') outer.ports.emit(costBefore(found.question.depth, outer))
   const { context } = budget
   const { claim, reading, checking } = await timer.step('claim', () => claimAndLookBack(found, context, signal))
@@ -76,6 +77,16 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
     const failure = working.aborted && !isHandoffError(error) ? abortError(working, 'answering the question') : error
     await giveUp(lease, failure, context)
     throw failure
+  }
+}
+
+async function reserveOrNote(found: FoundQuestion, context: AppContext, signal: AbortSignal) {
+  const payer = payerOf(found)
+  try {
+    return await reserveBudget(payer, context, signal)
+  } catch (error) {
+    if (isHandoffError(error, 'budget')) await noteRefusal(context, repositoryOf(found.run), payer.caller, error.code)
+    throw error
   }
 }
 
@@ -189,7 +200,9 @@ async function store(
   }
   const stands = await timer.step('keep', async () => {
     const kept = await lease.complete(record)
-    if (kept === record) await showLatest(found, record, context)
+    if (kept === record) {
+      await Promise.all([showLatest(found, record, context), noteAnswer(context, repositoryOf(run), record)])
+    }
     return kept
   })
   const ours = stands === record

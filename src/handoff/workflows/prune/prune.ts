@@ -17,6 +17,7 @@ import * as removal from '../../store/delete-run.js'
 import { concurrentRequests, fileAt, measure, runOf } from '../../store/inventory.js'
 import { olderSpellings } from '../../store/spellings.js'
 import { mapConcurrent } from '../../util/map-concurrent.js'
+import { noteRemoval } from '../audit-log.js'
 import { listRepositories } from '../browse.js'
 import { planRepository } from './plan-repository.js'
 import {
@@ -113,7 +114,17 @@ export async function prune(
       const act = async (item: PruneItem) => report({ repository, ...(await applyItem(item, plan, context, signal)) })
       all.push(...(await mapConcurrent(removers, now, act)))
     }
-    await removeEmptyFolders(context, layoutAsSpelled(context.root, repository), signal)
+    const removed = all.filter(
+      (done) => done.repository === repository && done.outcome === 'removed' && done.item.kind === 'run',
+    )
+    await Promise.all([
+      removeEmptyFolders(context, layoutAsSpelled(context.root, repository), signal),
+      noteRemoval(
+        context,
+        repository,
+        removed.map(({ item }) => item.name),
+      ),
+    ])
   }
   const act = async (item: PruneItem) => report(await applyItem(item, plan, context, signal))
   all.push(...(await mapConcurrent(removers, plan.service, act)))

@@ -23,6 +23,7 @@ import { findSealed, seal, writePointer } from '../../store/publish-run.js'
 import { prepareRef } from '../../store/ref-store.js'
 import { readSealed, type SealedRun } from '../../store/run-store.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
+import { noteSeal } from '../audit-log.js'
 import { readChange, readDiagram, readStatements, readSummary } from '../read-summary.js'
 import { buildArtifacts, summaryLimits } from './build-artifacts.js'
 import { buildHandoff, formOf, hashPatterns } from './build-handoff.js'
@@ -119,7 +120,10 @@ async function createRun(
     Promise.all([writePointer(ports, place, pointer, replaced.revision, signal), ref.finish(signal)]),
   )
   const isCanonical = canonical.run === run
-  await removeTemporaryFiles(context, place, commit.sha, isCanonical ? replaced.sealed : undefined, signal)
+  await Promise.all([
+    removeTemporaryFiles(context, place, commit.sha, isCanonical ? replaced.sealed : undefined, signal),
+    isCanonical && noteSeal(context, commit.repository, handoff),
+  ])
   if (!isCanonical) return useOtherRun(request, context, place, run, signal)
   const { summary, statements } = artifacts
   return {

@@ -8,7 +8,7 @@ import { makeRepository, type TestRepository } from '../../../support/repository
 let stack: LocalStack
 let repository: TestRepository
 let run: SummariseResult
-const name = 'octo/ledger'
+const name = 'octo/account'
 const never = new AbortController().signal
 
 /** One file of far more lines than all rounds may show. */
@@ -20,8 +20,8 @@ const longFile = Array.from(
 
 beforeAll(async () => {
   repository = await makeRepository({
-    'README.md': '# Ledger\n',
-    'src/ledger.ts': 'export function closeLedger(year: number): number {\n  return year\n}\n',
+    'README.md': '# Account\n',
+    'src/account.ts': 'export function closeAccount(year: number): number {\n  return year\n}\n',
     'src/entries.ts': `${longFile}\n`,
   })
   stack = await startLocalStack({
@@ -72,7 +72,7 @@ test('a deep question has eight rounds in one sandbox', async () => {
   }
   const before = machines()
   const { record } = await answerQuestion(
-    question('What does closeLedger return?', { depth: 'deep' }),
+    question('What does closeAccount return?', { depth: 'deep' }),
     stack.context,
     never,
   )
@@ -85,7 +85,7 @@ test('a deep question has eight rounds in one sandbox', async () => {
 
 test('a deep question shows sixty thousand tokens and no more', async () => {
   readsOn(5)
-  const { record } = await answerQuestion(question('Where is closeLedger?', { depth: 'deep' }), stack.context, never)
+  const { record } = await answerQuestion(question('Where is closeAccount?', { depth: 'deep' }), stack.context, never)
   expect(record.rounds).toBe(6)
   const lines = longFile.split('\n')
   const entries = record.excerpts.filter(({ path }) => path === 'src/entries.ts')
@@ -96,7 +96,7 @@ test('a deep question shows sixty thousand tokens and no more', async () => {
 })
 
 test('what a deep question may cost is said before, and what it did cost after', async () => {
-  const { record } = await answerQuestion(question('Who closes the ledger?', { depth: 'deep' }), stack.context, never)
+  const { record } = await answerQuestion(question('Who closes the account?', { depth: 'deep' }), stack.context, never)
   const limit = stack.events.findIndex(({ type }) => type === 'answer-limit')
   expect(stack.events[limit]).toMatchObject({
     depth: 'deep',
@@ -111,7 +111,7 @@ test('what a deep question may cost is said before, and what it did cost after',
 test('a quick question has one round: its request does not offer MORE', async () => {
   const before = stack.clouds.model.requests.length
   const { record } = await answerQuestion(
-    question('What is closeLedger for?', { depth: 'quick' }),
+    question('What is closeAccount for?', { depth: 'quick' }),
     stack.context,
     never,
   )
@@ -121,7 +121,7 @@ test('a quick question has one round: its request does not offer MORE', async ()
 })
 
 test('the same question of another depth is another answer', async () => {
-  const text = 'Which year does closeLedger take?'
+  const text = 'Which year does closeAccount take?'
   const [normal, deep, again] = [
     await answerQuestion(question(text), stack.context, never),
     await answerQuestion(question(text, { depth: 'deep' }), stack.context, never),
@@ -134,7 +134,7 @@ test('the same question of another depth is another answer', async () => {
 
 test('a question that names no depth has the one of the settings', async () => {
   const context = stack.makeContext({ HANDOFF_DEPTH: 'quick' })
-  const { record } = await answerQuestion(question('Is closeLedger exported?'), context, never)
+  const { record } = await answerQuestion(question('Is closeAccount exported?'), context, never)
   expect(record.depth).toBe('quick')
   expect(() => stack.makeContext({ HANDOFF_DEPTH: 'bottomless' })).toThrow(
     'HANDOFF_DEPTH is none of quick, normal, deep.',
@@ -159,7 +159,7 @@ test('a round that begins after the seconds of its depth is the last', async () 
     },
   }
   const before = stack.clouds.model.requests.length
-  const { record } = await answerQuestion(question('Which month closes the ledger?', { fresh: true }), slow, never)
+  const { record } = await answerQuestion(question('Which month closes the account?', { fresh: true }), slow, never)
   expect(record.rounds).toBe(2)
   const last = stack.clouds.model.requests.slice(before).at(-1)!.body.toString()
   expect(last.includes('MORE is not possible any more')).toBe(true)

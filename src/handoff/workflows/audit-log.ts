@@ -1,0 +1,111 @@
+// What happened to a repository, in the journal of the drive's server: seals, answers, removals and refused questions. It is never in the way: an
+// entry that cannot be written is a notice, and a server without journals is not asked again.
+import type { AppContext } from '../context.js'
+import type { CompletedAnswer } from '../domain/answer.js'
+import { isHandoffError } from '../domain/errors.js'
+import type { Handoff } from '../domain/handoff-record.js'
+import type { Journal, NewEntry } from '../domain/ports.js'
+import { fullName, layout, type Repository } from '../domain/run.js'
+import { sha256 } from '../store/run-store.js'
+
+type Tools = Pick<AppContext, 'journal' | 'root' | 'ports' | 'background'>
+
+/** How long the work that is noted waits for its note. */
+const patienceMs = 5_000
+
+/** The journal of a repository; its id has neither slashes nor more than 128 characters, whatever the name is. */
+export function journalOf(root: string, repository: Repository): { id: string; title: string } {
+  const place = layout(root, repository).repository
+  return {
+    id: `handoff-${sha256(place).slice(0, 40)}`,
+    title: `${repository.host}/${fullName(repository).toLowerCase()}`,
+  }
+}
+
+export function noteSeal(tools: Tools, repository: Repository, handoff: Handoff): Promise<void> {
+  const { run, commit, ref, model, usage, cost, requestedBy, secrets, partial } = handoff
+  const actor = requestedBy?.actor
+  return note(tools, repository, `seal-${run}`, {
+    type: 'seal',
+    ...(actor === undefined ? {} : { actor: { type: 'person', id: actor } }),
+    subjects: [`commit:${commit}`, `run:${run}`],
+    summary: {
+      run,
+      commit,
+      ref,
+      model: model.name,
+      usage,
+      cost,
+      secrets,
+      partial,
+      workflowRun: requestedBy?.workflowRun,
+    },
+  })
+}
+
+export function noteAnswer(tools: Tools, repository: Repository, record: CompletedAnswer): Promise<void> {
+  const { id, run, commit, question, asker, model, usage, cost, completedAt, unanswered, citations } = record
+  return note(tools, repository, `answer-${id}-${Date.parse(completedAt)}`, {
+    type: 'answer',
+    ...(asker === undefined ? {} : { actor: { type: 'asker', id: asker } }),
+    subjects: [`commit:${commit}`, `run:${run}`, `answer:${id}`],
+    summary: { answer: id, run, commit, question, model, usage, cost, unanswered, citations: citations.length },
+  })
+}
+
+export function noteRemoval(tools: Tools, repository: Repository, runs: readonly string[]): Promise<void> {
+  if (runs.length === 0) return Promise.resolve()
+  const key = `prune-${sha256(runs.join(' ')).slice(0, 40)}`
+  const entries = runs.map((run) => ({ type: 'prune', subjects: [`run:${run}`], summary: { run } }))
+  return note(tools, repository, key, ...entries)
+}
+
+/** At most one for a caller and a day, so that a caller without a budget cannot fill the journal. */
+export function noteRefusal(tools: Tools, repository: Repository, caller: string, reason: string): Promise<void> {
+  const day = new Date(tools.ports.clock.now()).toISOString().slice(0, 10)
+  const key = `refusal-${day}-${sha256(`${caller} ${reason}`).slice(0, 40)}`
+  const summary = { reason, day }
+  return note(tools, repository, key, {
+    type: 'refusal',
+    actor: { type: 'asker', id: caller },
+    subjects: [`day:${day}`],
+    summary,
+  })
+}
+
+/** Of this process: servers without journals, and refusals that are noted already. */
+const withoutJournals = new WeakSet<Journal>()
+const noted = new Set<string>()
+const mostNoted = 1_000
+
+async function note(tools: Tools, repository: Repository, key: string, ...entries: NewEntry[]): Promise<void> {
+  const { journal, root, background } = tools
+  if (journal === undefined || withoutJournals.has(journal)) return
+  const place = journalOf(root, repository)
+  const known = `${place.id} ${key}`
+  if (noted.has(known)) return
+  if (noted.size >= mostNoted) noted.clear()
+  noted.add(known)
+  const work = append(tools, journal, place, key, entries).then((written) => void (written || noted.delete(known)))
+  if (background) background(work)
+  else await work
+}
+
+async function append(
+  { ports }: Tools,
+  journal: Journal,
+  place: { id: string; title: string },
+  key: string,
+  entries: NewEntry[],
+): Promise<boolean> {
+  const notice = (text: string) => ports.emit({ type: 'notice', text })
+  try {
+    if (await journal.append(place, key, entries, AbortSignal.timeout(patienceMs))) return true
+    withoutJournals.add(journal)
+    notice('The drive9 server has no journal; HANDOFF_JOURNAL has no effect.')
+  } catch (error) {
+    const why = isHandoffError(error) ? error.message : 'an unexpected error.'
+    notice(`The journal has no entry of this ${entries[0]?.type}: ${why}`)
+  }
+  return false
+}
