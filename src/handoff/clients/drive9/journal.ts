@@ -1,11 +1,11 @@
 // drive9's journal: entries that are appended, chained by hashes, and never changed. Only the owner's key opens it.
 import type { Journal, JournalEntry } from '../../domain/ports.js'
-import { withoutTrailingSlashes } from '../../util/trim-characters.js'
+import { withoutTrailingSlashes } from '../../util/text.js'
 import { systemClock } from '../system-clock.js'
 import type { DriveSettings } from './client.js'
-import { defaultTimes } from './deadlines.js'
+
 import { notDrive9 } from './errors.js'
-import type { Call } from './exchange.js'
+import { type Call, defaultTimes } from './exchange.js'
 import { send } from './http.js'
 import { makeCaller, readJson } from './request.js'
 
