@@ -7,7 +7,7 @@ import { root, runProgram } from '../support/run-program.js'
 
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
 const commands = Object.entries(scripts).flatMap(([name, script]) => {
-  const file = /ts-loader\.mjs (src\/(?:cli|benchmarks)\/\S+\.ts)/.exec(script)?.[1]
+  const file = /ts-loader\.mjs (src\/(?:cli|benchmarks|service)\/\S+\.ts)/.exec(script)?.[1]
   return file === undefined ? [] : [{ name, file }]
 })
 
@@ -37,11 +37,12 @@ const run = (file: string, ...words: string[]) =>
 
 const built = () => (existsSync(join(root, 'dist')) ? statSync(join(root, 'dist')).ctimeMs : 0)
 
-test('every program of src/cli and src/benchmarks is an npm script', () => {
+test('every program of src/cli and src/benchmarks, and the server, is an npm script', () => {
   const programs = globSync('src/{cli,benchmarks}/*.ts', { cwd: root }).filter((file) =>
     /^await runCommand\(/m.test(readFileSync(join(root, file), 'utf8')),
   )
-  expect(programs.sort()).toEqual(commands.map(({ file }) => file).sort())
+  const server = 'src/service/server/main.ts'
+  expect([...programs, server].sort()).toEqual(commands.map(({ file }) => file).sort())
 })
 
 test.each(commands)(

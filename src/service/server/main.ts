@@ -2,6 +2,7 @@
 // ends.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
 import { stopJobs } from '../jobs/send-job.js'
 import { functionNames, functionSettings, readPlatformSettings } from './platform-settings.js'
 import { type RunningServer, type ServedFunction, startServer } from './server.js'
@@ -68,8 +69,33 @@ const listenErrors: Record<string, string> = {
   ENOTFOUND: 'is not known; set HOST to an address of this machine, or to 0.0.0.0 for all of them',
 }
 
+const usage = 'Usage: npm run start -- [options]'
+const help = `${usage}
+
+Serves the page and the functions until it is asked to stop. The settings are in docs/settings.md and docs/self-hosting.md.
+
+Options:
+  --help  prints this
+
+Example: npm run start
+
+Cost: nothing by itself; each question costs a sandbox and the model's tokens.
+`
+
+/** False when the help was asked for. A wrong argument ends the process before anything is served. */
+function wantsServer(words: string[]): boolean {
+  if (words.includes('--help')) return false
+  try {
+    parseArgs({ args: words, options: {}, strict: true })
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${usage}`)
+  }
+  return true
+}
+
 try {
-  await serve(readServerSettings(process.env))
+  if (wantsServer(process.argv.slice(2))) await serve(readServerSettings(process.env))
+  else print(help.trimEnd())
 } catch (error) {
   const { message, code = '', address, hostname, port } = error as NodeJS.ErrnoException & Record<string, string>
   const reason = listenErrors[code]
