@@ -79,6 +79,8 @@ test('a refusal names where the resource is described', async () => {
   const { challenge } = await problem(undefined, { metadata })
   expect(challenge).toBe(`Bearer realm="handoff", resource_metadata="${metadata}"`)
   expect((await problem(undefined)).challenge).toBe('Bearer realm="handoff"')
+  const forbidden = await problem('Bearer a.b.c', { listed: [], metadata })
+  expect([forbidden.status, forbidden.challenge]).toEqual([403, undefined])
 })
 
 test('a job may ask about its own repository, without the right to comment', async () => {

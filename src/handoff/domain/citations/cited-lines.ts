@@ -13,7 +13,7 @@ export function citedLines(citations: readonly Citation[], excerpts: readonly Ex
   let room = mostCharacters
   for (const citation of citations.filter((one) => one.verified)) {
     if (cited.some((one) => covers(one, citation))) continue
-    const excerpt = excerpts.find((one) => one.source === 'code' && one.path === citation.path && covers(one, citation))
+    const excerpt = excerpts.find((one) => one.source === 'code' && covers(one, citation))
     if (!excerpt) continue
     const one = cut(excerpt, citation)
     room -= one.lines.reduce((sum, line) => sum + line.length, 0)

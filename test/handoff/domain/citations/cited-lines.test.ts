@@ -50,3 +50,21 @@ test('a piece covers a place only when all of its lines are in it', () => {
     covers(piece, cite('b.ts', 5, 5)),
   ]).toEqual([true, false, false, false])
 })
+
+test('of two compared commits, a piece covers places of its own', () => {
+  const [first, second] = ['1'.repeat(40), '2'.repeat(40)]
+  const piece = { path: 'a.ts', commit: first, from: 5, lines: lines(5, 9) }
+  const place = cite('a.ts', 5, 6)
+  const seen = [place, { ...place, commit: first }, { ...place, commit: second }].map((one) => covers(piece, one))
+  expect(seen).toEqual([true, true, false])
+  expect(covers({ ...piece, commit: second, path: 'b.ts' }, { ...place, commit: second })).toBe(false)
+})
+
+test('no more than two hundred pieces are kept', () => {
+  const many = Array.from({ length: 201 }, (_none, index) => excerpt(`${index}.ts`, 1, 1))
+  const cited = citedLines(
+    many.map(({ path }) => cite(path, 1, 1)),
+    many,
+  )
+  expect(cited).toHaveLength(200)
+})

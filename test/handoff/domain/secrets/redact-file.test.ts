@@ -49,6 +49,21 @@ test.each(samples)('%s after %j', (rule, before, value, after = '') => {
   expect(places).toEqual([{ line: 2, rule }])
 })
 
+test('places are told in the order of their lines, and of their rules within a line', () => {
+  const [github, aws, npm] = [`ghp_${body(36)}`, `AKIA${'IOSFODNN7QRSTUVW'}`, `npm_${body(36)}`]
+  const password = `DB_PASSWORD=${body(24)}`
+  const { places } = redactSecrets(`\n${password}\n${npm}\n${npm} ${github} ${aws} ${aws}\n${aws}`)
+  expect(places.map(({ line, rule }) => `${line} ${rule}`)).toEqual([
+    '2 assigned-secret',
+    '3 npm-token',
+    '4 aws-key',
+    '4 aws-key',
+    '4 github-token',
+    '4 npm-token',
+    '5 aws-key',
+  ])
+})
+
 test.each(['', 'RSA ', 'EC ', 'OPENSSH ', 'ENCRYPTED '])(
   'a %sprivate key keeps its lines and loses its text',
   (kind) => {
