@@ -92,10 +92,10 @@ function placeOf(name: string, found: ReturnType<typeof event>): Pick<Target, 't
     return branch === undefined ? null : { thread, branch }
   }
   if (name === 'discussion_comment') {
-    const { number, node_id: discussion } = found.discussion ?? {}
-    const { node_id: comment } = found.comment
-    if (number === undefined || discussion === undefined || comment === undefined || branch === undefined) return null
-    return { thread: { kind: 'discussion', repository, number, discussion, comment }, branch }
+    const { discussion: on, comment } = found
+    if (on === undefined || comment.node_id === undefined || branch === undefined) return null
+    const { number, node_id: discussion } = on
+    return { thread: { kind: 'discussion', repository, number, discussion, comment: comment.node_id }, branch }
   }
   if (found.pull_request === undefined) return null
   const root = found.comment.in_reply_to_id ?? found.comment.id
