@@ -63,9 +63,10 @@ describe.each([
   ['far', { inSeconds: 300 } as const],
   ['absent', 'absent' as const],
 ])('a deadline that is %s', (_how, deadline) => {
+  // The first instance of the file waits for the build of the functions.
   beforeAll(async () => {
     functions = await here.another({}, undefined, deadline)
-  })
+  }, 200_000)
 
   test('a question in one piece, in events, and in the background is answered', async () => {
     expect(await post(functions.url, ask())).toMatchObject({ status: 200, body: { status: 'done' } })
