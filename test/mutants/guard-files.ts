@@ -55,7 +55,7 @@ export const guardFiles: Record<string, GuardFile[]> = {
   ],
   'citation verification': [
     inDomain('citations/verify-citations', 'citations/verify-citations'),
-    inDomain('citations/parse-citations', 'citations/verify-citations'),
+    inDomain('citations/parse-citations', 'citations/parse-citations', 'citations/verify-citations'),
     inDomain('citations/shown-files', 'citations/verify-citations', 'summary/parse-statements'),
     inDomain('citations/cited-lines', 'citations/cited-lines'),
   ],

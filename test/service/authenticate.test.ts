@@ -5,6 +5,7 @@ import { HandoffError } from '../../src/handoff/domain/errors.js'
 import type { App } from '../../src/service/app.js'
 import { authenticate } from '../../src/service/auth/authenticate.js'
 import { allow, type Caller, leads, meets } from '../../src/service/auth/caller.js'
+import { sealCookie } from '../../src/service/auth/session.js'
 import type { HttpError } from '../../src/service/http/problem-details.js'
 import type { ServiceSettings } from '../../src/service/settings.js'
 
@@ -172,4 +173,58 @@ test.each<[string, string, boolean, boolean]>([
   ['*/tools', 'octo/tools', false, false],
 ])('the pattern %s for %s', (pattern, name, met, leading) => {
   expect([meets(pattern, name), leads(pattern, name)]).toEqual([met, leading])
+})
+
+const sessionSecret = 'a-secret-of-sessions-0123456789ab'
+const origin = 'https://handoff.example.org'
+const ghuToken = `ghu_${'a1B2'.repeat(5)}`
+
+/** A deployment where people may sign in. */
+async function asPerson(headers: Record<string, string>, isSetUp = true) {
+  const settings = {
+    bearers,
+    ...(isSetUp
+      ? { signIn: { clientId: 'x', clientSecret: 'x', sessionSecret, repositories: [{ name: 'octo/*' }] } }
+      : {}),
+  } as unknown as App['settings']
+  const access = { ownerOf: async () => ({ id: 77 }), idOf: async () => '7' }
+  const app = { settings, verifier: async () => ({ verify: claimed }), signIn: async () => ({ access }) }
+  return authenticate(new Request(`${origin}/api/ask`, { headers }), app as never).then(
+    ({ way, name }) => `${way} ${name}`,
+    (error: HttpError) => error.problem.status,
+  )
+}
+
+async function cookieOf(id: number) {
+  const session = { user: { id, login: 'wanda' }, tokens: { access: ghuToken }, since: 0 }
+  const sealed = await sealCookie('session', session as never, {
+    origin,
+    secret: sessionSecret,
+    until: Date.now() + 60_000,
+  })
+  return `__Host-handoff-session=${sealed}`
+}
+
+test('a session is a person, unless the request brings a token of its own', async () => {
+  const cookie = await cookieOf(5)
+  expect(await asPerson({ cookie })).toBe('person person:5')
+  expect(await asPerson({ cookie, authorization: 'Bearer token-of-team-a' })).toBe('bearer bearer:team-a')
+  expect(await asPerson({ cookie, authorization: 'Bearer token-of-team-c' })).toBe(401)
+  expect(await asPerson({ cookie }, false)).toBe(401)
+  expect(await asPerson({ cookie: '__Host-handoff-session=forged' })).toBe(401)
+  expect(await asPerson({ cookie: 'other=1' })).toBe(401)
+})
+
+test.each<[string, string | number]>([
+  [ghuToken, 'person person:77'],
+  [`x${ghuToken}`, 401],
+  [`${ghuToken}.x`, 401],
+  ['ghu_short', 401],
+  ['gho_a1B2a1B2a1B2a1B2a1B2', 401],
+])('the token %s of a person', async (token, outcome) => {
+  expect(await asPerson({ authorization: `Bearer ${token}` })).toBe(outcome)
+})
+
+test('where people cannot sign in, their tokens are unknown', async () => {
+  expect(await asPerson({ authorization: `Bearer ${ghuToken}` }, false)).toBe(401)
 })

@@ -39,7 +39,7 @@ export function redactSecrets(text: string): Redacted {
   if (text.includes('PRIVATE KEY')) apply('private-key', privateKey, isKeyText)
   for (const { rule, pattern } of credentialsIn(text)) apply(rule, pattern)
   for (const { rule, pattern, accept } of valueRules) apply(rule, pattern, accept)
-  places.sort((a, b) => a.line - b.line || (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0))
+  places.sort((a, b) => a.line - b.line)
   return { text: plain, places }
 }
 
