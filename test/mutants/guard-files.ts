@@ -18,7 +18,6 @@ export const guardFiles: Record<string, GuardFile[]> = {
     { file: 'service/auth/caller.ts', tests: ['service/authenticate'] },
     { file: 'service/jobs/job.ts', tests: ['service/job'] },
     { file: 'handoff/clients/github/verify-oidc.ts', tests: ['handoff/clients/github/verify-oidc'] },
-    { file: 'handoff/clients/github/oidc-keys.ts', tests: ['handoff/clients/github/verify-oidc'] },
     { file: 'handoff/clients/github/webhook-signature.ts', tests: ['handoff/clients/github/webhook-signature'] },
   ],
   authorisation: [
@@ -34,9 +33,7 @@ export const guardFiles: Record<string, GuardFile[]> = {
   ],
   redaction: [
     inDomain('secrets/redactor', 'secrets/redactor', 'secrets/credential-patterns'),
-    inDomain('secrets/encodings', 'secrets/redactor'),
     inDomain('secrets/redact-file', 'secrets/redact-file', 'secrets/credential-patterns'),
-    inDomain('secrets/secret-values', 'secrets/credential-patterns', 'secrets/redactor'),
   ],
   'sandbox boundary': [
     inDomain('git-proof', 'git-proof'),

@@ -49,7 +49,7 @@ test.each(samples)('%s after %j', (rule, before, value, after = '') => {
   expect(places).toEqual([{ line: 2, rule }])
 })
 
-test('places are told in the order of their lines, and of their rules within a line', () => {
+test('places stand in the order of their lines, and of their rules within a line', () => {
   const [github, aws, npm] = [`ghp_${body(36)}`, `AKIA${'IOSFODNN7QRSTUVW'}`, `npm_${body(36)}`]
   const password = `DB_PASSWORD=${body(24)}`
   const { places } = redactSecrets(`\n${password}\n${npm}\n${npm} ${github} ${aws} ${aws}\n${aws}`)
