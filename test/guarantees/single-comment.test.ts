@@ -98,6 +98,7 @@ function conversation(
     render: (answer) => [answer],
     harmless: (text) => text,
     clock: systemClock,
+    opensAfterMs: 10_000,
     signal: never,
     onNotice: () => undefined,
   }

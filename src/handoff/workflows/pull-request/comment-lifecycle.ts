@@ -1,14 +1,14 @@
 // The comment that answers a question, from the first reaction to the last edit. The Action and the webhook share it.
 //
-// It reacts with 👀, edits one comment in place during the work, and always ends it: with the answer, with an error and advice, or as cancelled.
+// It reacts with 👀, edits one comment in place during work that takes longer, and always ends it: with the answer, with an error and advice, or as cancelled.
 // 🚀 or 😕 replaces 👀. It may run several times for one question, also concurrently in other processes.
-import type { Target } from '../../domain/answers/comment-event.js'
 import { abortError, type HandoffError, isHandoffError } from '../../domain/errors.js'
-import type { Call, CommentKey, GitHub, Reaction } from '../../domain/github.js'
-import type { Clock } from '../../domain/ports.js'
+import type { Call, CommentKey, Reaction } from '../../domain/github.js'
+import { type CommentTarget, failureText, firstText, publicError, stateOf, workingText } from './comment-texts.js'
 import {
   type AnswerComment,
   answerComment,
+  findAnswerComment,
   finishAnswer,
   openAnswer,
   questionKey,
@@ -16,22 +16,6 @@ import {
   writeState,
 } from './status-comment.js'
 import { createThrottle } from './throttle.js'
-
-interface CommentTarget {
-  github: GitHub
-  target: Target
-  /** The question's text, shown above the progress until the answer replaces it. */
-  question: string
-  /** The login of the asker, if known. */
-  asker?: string
-  /** Turns any text into safe Markdown without mentions, links and tags. */
-  harmless: (text: string) => string
-  /** The page of the workflow run, if there is one. */
-  link?: string
-  clock: Clock
-  /** Called with a sentence about a failure that does not end the conversation. */
-  onNotice: (text: string) => void
-}
 
 export interface Conversation<A> extends CommentTarget {
   /**
@@ -42,6 +26,8 @@ export interface Conversation<A> extends CommentTarget {
   /** The answer as comments, in order, each with 500 characters to spare below GitHub's limit. Several are numbered here. */
   render: (answer: A) => string[] | Promise<string[]>
   signal: AbortSignal
+  /** If the answer is there before, it is the first version of its comment: GitHub mails no other. After this time the comment tells of the work. */
+  opensAfterMs: number
   /** The signal of the last edit. If absent: one minute, or five seconds after `signal` was aborted. */
   lastWords?: () => AbortSignal
   /** Called with the comment as soon as it is known, so that a later step can end it. */
@@ -64,8 +50,9 @@ export async function runConversation<A>(conversation: Conversation<A>): Promise
   const { github, target, signal, onNotice } = conversation
   const comment = answerComment(github, target, { onNotice })
   try {
-    if (!(await acknowledge(conversation, { signal }))) return { end: 'question-gone' }
-    if ((await openComment(conversation, comment)) === 'done') {
+    const acknowledged = await acknowledge(conversation, { signal })
+    if (acknowledged === 'gone') return { end: 'question-gone' }
+    if ((await findOrOpen(conversation, comment, acknowledged)) === 'done') {
       await react(conversation, 'rocket', { signal: finalSignal(conversation) })
       return { end: 'answered-before', comment: comment.key! }
     }
@@ -103,9 +90,12 @@ async function work<A>(
   conversation: Conversation<A>,
   comment: AnswerComment,
 ): Promise<{ outcome: Outcome<A>; leftover: Promise<unknown> }> {
-  const { clock, signal } = conversation
+  const { clock, signal, opensAfterMs } = conversation
   const write = (text: string, until: AbortSignal) => showProgress(conversation, comment, text, until)
-  const pacer = createThrottle({ clock, intervalMs: editIntervalMs, write })
+  const isOpen = comment.key !== null
+  const firstMs = isOpen ? editIntervalMs : Math.max(editIntervalMs, opensAfterMs)
+  const pacer = createThrottle({ clock, intervalMs: editIntervalMs, firstMs, write })
+  if (!isOpen) pacer.say(firstText)
   const answering = answerWithRetry(conversation, pacer.say).then(
     (answer): Outcome<A> => ({ answer }),
     (error: unknown): Outcome<A> => ({ error }),
@@ -163,12 +153,38 @@ async function reportFailure<A>(conversation: Conversation<A>, comment: AnswerCo
   }
 }
 
-async function acknowledge(voice: CommentTarget, call: Call): Promise<boolean> {
+/** `refused`: GitHub did not take the reaction, so it may not take a comment either. */
+type Acknowledged = 'seen' | 'gone' | 'refused'
+
+async function acknowledge(voice: CommentTarget, call: Call): Promise<Acknowledged> {
   try {
-    return await voice.github.addReaction(questionKey(voice.target), 'eyes', { ...call, patient: false })
+    const key = questionKey(voice.target)
+    return (await voice.github.addReaction(key, 'eyes', { ...call, patient: false })) ? 'seen' : 'gone'
   } catch (error) {
     if (isHandoffError(error, 'cancelled') || isHandoffError(error, 'timeout')) throw error
     voice.onNotice(`Could not react to the question: ${publicError(error).message}`)
+    return 'refused'
+  }
+}
+
+/** Opens the comment if it may not wait for the answer: GitHub may refuse it, and that is to be known before the work is paid for. */
+async function findOrOpen<A>(
+  conversation: Conversation<A>,
+  comment: AnswerComment,
+  acknowledged: Acknowledged,
+): Promise<string> {
+  const { signal, opensAfterMs } = conversation
+  if (opensAfterMs > 0 && acknowledged === 'seen' && (await isUnopened(conversation, comment, { signal })))
+    return 'working'
+  return openComment(conversation, comment)
+}
+
+async function isUnopened<A>({ onNotice }: Conversation<A>, comment: AnswerComment, call: Call): Promise<boolean> {
+  try {
+    return (await findAnswerComment(comment, { ...call, patient: false })) === null
+  } catch (error) {
+    if (!isHandoffError(error, 'git')) throw error
+    onNotice(`Could not look for the comment yet: ${error.message}`)
     return true
   }
 }
@@ -214,45 +230,6 @@ async function react(voice: CommentTarget, reaction: Reaction, call: Call): Prom
   } catch (error) {
     voice.onNotice(`Could not react to the question: ${publicError(error).message}`)
   }
-}
-
-// ── texts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** GitHub mails the first version of a comment only, so that version names the asker, the question and the place of the answer. */
-const firstText = 'The answer will stand in this comment; GitHub sends no second mail for it.'
-
-function workingText(voice: CommentTarget, progress: string): string {
-  const asker = voice.asker === undefined ? '' : `**${voice.harmless(voice.asker)}** asks:\n\n`
-  return `${asker}${quoted(voice)}\n\n⏳ ${progress}${linkTo(voice)}`
-}
-
-function failureText(voice: CommentTarget, error: unknown): string {
-  if (stateOf(error) === 'cancelled') {
-    return `${quoted(voice)}\n\n🛑 This was stopped before there was an answer. Ask again to start anew.${linkTo(voice)}`
-  }
-  const { message, next } = publicError(error)
-  const advice = next === undefined ? '' : `\n\n${voice.harmless(next)}`
-  return `${quoted(voice)}\n\n😕 There is no answer. ${voice.harmless(message)}${advice}${linkTo(voice)}`
-}
-
-const longestQuote = 500
-
-function quoted({ question, harmless }: CommentTarget): string {
-  const shown = question.length > longestQuote ? `${question.slice(0, longestQuote)}…` : question
-  return harmless(shown.toWellFormed().trim())
-    .split('\n')
-    .map((line) => `> ${line}`)
-    .join('\n')
-}
-
-const linkTo = ({ link }: CommentTarget) => (link === undefined ? '' : `\n\n[Watch the work](${link})`)
-
-const stateOf = (error: unknown) => (isHandoffError(error, 'cancelled') ? 'cancelled' : 'failed')
-
-/** The message of another error class is not shown, because it may hold a secret. */
-function publicError(error: unknown): { message: string; next?: string | undefined } {
-  if (isHandoffError(error)) return error
-  return { message: 'Something went wrong inside handoff.', next: 'The log of the work has the details.' }
 }
 
 // ── signals ────────────────────────────────────────────────────────────────────────────────────────────────────────────────

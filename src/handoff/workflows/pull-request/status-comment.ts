@@ -38,6 +38,17 @@ export function questionKey({ thread, question }: Target): CommentKey {
   return { kind, repository, id: question, ...(thread.kind === 'discussion' ? { node: thread.comment } : {}) }
 }
 
+/** The state of the comment that an earlier delivery left; null if there is none. */
+export async function findAnswerComment(comment: AnswerComment, call: Call): Promise<ConversationState | null> {
+  const { thread, question } = comment.target
+  const wanted = { marker: askPrefix(question, 1), ...since(comment.target) }
+  const [standing] = await comment.github.ownComments(thread, wanted, call)
+  if (standing === undefined) return null
+  comment.key = keyOf(standing)
+  comment.uncertain = true
+  return stateOf(standing)
+}
+
 /** Finds or creates the comment and returns its former state. A state other than `done` becomes `working`. */
 export async function openAnswer(comment: AnswerComment, text: string, call: Call): Promise<ConversationState> {
   const standing = await ensure(comment, 1, bodyOf(comment, 1, 'working', text), call)
@@ -74,6 +85,8 @@ export async function finishAnswer(comment: AnswerComment, parts: string[], call
     if (state === 'done') return true
   }
   const [first = '', ...others] = numbered(parts)
+  // The comments of one answer stand in order.
+  if (comment.key === null && others.length > 0) await ensure(comment, 1, bodyOf(comment, 1, 'working', first), call)
   const kept = await writeParts(comment, others, call)
   if (!(await writeState(comment, 'done', first, call))) return false
   kept.set(comment.key!.id, bodyOf(comment, 1, 'done', first))

@@ -10,20 +10,22 @@ interface Throttle {
 
 interface ThrottleOptions {
   clock: Clock
-  /** The interval between two writes; the first write waits as long. */
+  /** The interval between two writes. */
   intervalMs: number
+  /** How long the first write waits. */
+  firstMs: number
   /** Must not reject. Resolves to the least time until the next write; Infinity ends writing. */
   write: (text: string, signal: AbortSignal) => Promise<number>
 }
 
 const stopTimeoutMs = 2_000
 
-export function createThrottle({ clock, intervalMs, write }: ThrottleOptions): Throttle {
+export function createThrottle({ clock, intervalMs, firstMs, write }: ThrottleOptions): Throttle {
   const stopped = new AbortController()
   const cut = new AbortController()
   let latest: string | undefined
   let said: string | undefined
-  let free = clock.now() + intervalMs
+  let free = clock.now() + firstMs
   let running: Promise<void> | undefined
 
   const hasText = () => latest !== undefined && free !== Number.POSITIVE_INFINITY && !stopped.signal.aborted

@@ -67,6 +67,7 @@ function talk(more: Partial<Conversation<string>> = {}): Conversation<string> {
     render: (answer) => [answer],
     harmless: (text) => text.replaceAll('@', '(at)'),
     clock: systemClock,
+    opensAfterMs: 0,
     signal: new AbortController().signal,
     onNotice: (text) => notices.push(text),
     ...more,
@@ -135,6 +136,75 @@ describe('a question and its answer', () => {
     await runConversation(talk({ link, answer, onComment: (key) => reported.push(key.id) }))
     expect(ours()[0]!.history[0]!.body).toContain(`[Watch the work](${link})`)
     expect(ours()[0]!.body).not.toContain(link)
+  })
+})
+
+describe('an answer that is there soon', () => {
+  const soon = { opensAfterMs: 10_000 }
+
+  test('is the first version of its comment: one post, no edit', async () => {
+    const during: number[] = []
+    const answer = async () => {
+      during.push(ours().length)
+      return 'Because.'
+    }
+    const reported: number[] = []
+    const ending = await runConversation(talk({ ...soon, answer, onComment: ({ id }) => reported.push(id) }))
+    expect(during).toEqual([0])
+    expect(ending).toMatchObject({ end: 'answered', comment: { id: ours()[0]!.id } })
+    expect(ours()).toHaveLength(1)
+    expect(states(ours()[0]!)).toEqual(['done'])
+    expect(reported).toEqual([ours()[0]!.id])
+    expect(local.reactionsOf(question)).toEqual(['github-actions[bot]:rocket'])
+  })
+
+  test('in several parts stands in order', async () => {
+    await runConversation(talk({ ...soon, render: () => ['first', 'second', 'third'] }))
+    expect(seen().map((body) => body.split('\n').at(-1))).toEqual(['first', 'second', 'third'])
+  })
+
+  test('and one that is not: after ten seconds the comment names the asker, the question and the progress', async () => {
+    const clock = manualClock()
+    const work = heldAnswer()
+    const ending = runConversation(talk({ ...soon, clock, answer: work.answer }))
+    const progress = await work.started
+    progress('half way')
+    await until('it waits', () => clock.waiting > 0)
+    clock.advance(9_999)
+    expect(ours()).toEqual([])
+    clock.advance(1)
+    await until('the comment is there', () => ours().length === 1)
+    expect(seen()).toEqual(['**wanda** asks:\n\n> why is (at)octo here?\n\n⏳ half way'])
+    work.finish('Because.')
+    await ending
+    expect(states(ours()[0]!)).toEqual(['working', 'done'])
+  })
+
+  test('delivered again: the comment that stands there is found, and nothing is done', async () => {
+    await runConversation(talk(soon))
+    const ending = await runConversation(talk({ ...soon, answer: () => Promise.reject(new Error('not asked')) }))
+    expect(ending.end).toBe('answered-before')
+    expect(states(ours()[0]!)).toEqual(['done'])
+  })
+
+  test('delivered three times at once: one comment', async () => {
+    await Promise.all([runConversation(talk(soon)), runConversation(talk(soon)), runConversation(talk(soon))])
+    expect(seen()).toEqual(['Because.'])
+  })
+
+  test('a reaction that GitHub refuses opens the comment at once: its refusal costs no answer', async () => {
+    local.server.rule({ method: 'POST', fault: { kind: 'answer', status: 403, body: '{"message":"no"}' } })
+    let asked = 0
+    const answer = async () => String(++asked)
+    const ending = await runConversation(talk({ ...soon, answer }))
+    expect([ending.end, asked]).toEqual(['failed', 0])
+  })
+
+  test('a failure is the first version too', async () => {
+    const failure = new HandoffError('model', 'The model is away.')
+    await runConversation(talk({ ...soon, answer: () => Promise.reject(failure) }))
+    expect(states(ours()[0]!)).toEqual(['failed'])
+    expect(seen()[0]).toContain('The model is away.')
   })
 })
 

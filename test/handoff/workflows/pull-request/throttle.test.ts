@@ -10,6 +10,7 @@ function paced(write: (text: string) => Promise<number> = async () => 0) {
   const pacer = createThrottle({
     clock,
     intervalMs: 3_000,
+    firstMs: 3_000,
     write: (text) => {
       said.push({ text, at: clock.now() - start })
       return write(text)
@@ -43,6 +44,7 @@ test('no word is lost that comes just when the one before was said', async () =>
     const pacer = createThrottle({
       clock,
       intervalMs: 3_000,
+      firstMs: 3_000,
       write: async (text) => {
         said.push(text)
         let later = Promise.resolve()
@@ -120,6 +122,7 @@ test('what does not arrive in two seconds is cut off', async () => {
   const pacer = createThrottle({
     clock,
     intervalMs: 0,
+    firstMs: 0,
     write: (_text, signal) =>
       new Promise((resolve) => {
         signal.addEventListener('abort', () => {
