@@ -2,6 +2,7 @@
 import type { Answer } from './api-types.js'
 import { citationButton, sourceButton } from './citation.js'
 import { copyButton } from './copy-button.js'
+import { correctionList } from './corrections.js'
 import { type Child, element, fill, uniqueId } from './dom.js'
 import { count, exactTime, plural, seconds, shortCommit, timeAgo, withoutBidi } from './format.js'
 import { addressOf } from './page-address.js'
@@ -60,7 +61,14 @@ export function showAnswer(parts: AnswerParts, answer: Answer, view: RunView): v
   fill(parts.words, renderBlocks(answer.blocks, { shift: 3, link: view.link, citation }))
   parts.words.setAttribute('aria-busy', 'false')
   parts.node.dataset['answer'] = answer.id
-  fill(parts.rest, notes(answer), sources(answer, view), actions(answer, view), details(answer))
+  fill(
+    parts.rest,
+    correctionList(answer.corrections, view.link),
+    notes(answer),
+    sources(answer, view),
+    actions(answer, view),
+    details(answer),
+  )
 }
 
 /** Says of an answer to a question asked now that it is a stored one, and offers to ask anew. */
@@ -100,10 +108,15 @@ function notes(answer: Answer): Child[] {
 
 const mostSources = 60
 
+/** Each with what became of its lines, where that is known. */
 function sources(answer: Answer, view: RunView): Child {
-  const { citations } = answer
+  const { citations, stale } = answer
   if (citations.length === 0) return undefined
-  const items = citations.slice(0, mostSources).map((one) => element('li', {}, sourceButton(one, answer, view)))
+  const since = new Map(stale?.citations.map(({ label, verdict }) => [label, verdict]))
+  const items = citations.slice(0, mostSources).map((one) => {
+    const verdict = since.get(one.label)
+    return element('li', {}, sourceButton(one, answer, view), verdict && ` ${verdict}`)
+  })
   const more = citations.length - mostSources
   return element(
     'section',

@@ -20,6 +20,7 @@ export interface Run extends RunAddress {
 
 export interface WholeRun extends Run {
   summaryBlocks: MarkdownBlock[]
+  corrections?: Correction[] | undefined
   diagram?: DiagramData | undefined
   handoff: { host: string; repository: string; model: { name: string } }
 }
@@ -78,7 +79,18 @@ export interface ListedAnswer extends QuestionState {
   /** The answer that the question followed. */
   after?: string | undefined
   behind?: { head: string } | undefined
-  stale?: { told: string } | undefined
+  stale?: { told: string; citations: { label: string; verdict: string; now?: string | undefined }[] } | undefined
+  corrections?: Correction[] | undefined
+}
+
+/** What a person said about an answer or a summary, on lines that are there. */
+export interface Correction {
+  id: string
+  at: string
+  by: string
+  text: string
+  answer?: string | undefined
+  places: { path: string; from: number; to: number; label: string; url: string | null }[]
 }
 
 export interface Answer extends ListedAnswer {

@@ -1,6 +1,7 @@
 // The head of a run's page, its summary, and the contents beside it.
 import type { WholeRun } from './api-types.js'
 import { closeCode, setDiagram } from './code-panel.js'
+import { correctionList } from './corrections.js'
 import { renderDiagram } from './diagram.js'
 import { button, element, fill, find, focusOn, uniqueId } from './dom.js'
 import { plainName, plural, shortCommit } from './format.js'
@@ -33,14 +34,14 @@ export function awaitSummary(): void {
 }
 
 /** Without the document's own title: the page's head says the same. */
-export function showSummary({ summaryBlocks, diagram }: WholeRun, link: CheckLink): void {
+export function showSummary({ summaryBlocks, corrections, diagram }: WholeRun, link: CheckLink): void {
   const [first, ...rest] = summaryBlocks
   const blocks = first?.kind === 'heading' && first.level === 1 ? rest : summaryBlocks
   const entries: HTMLElement[] = []
   const onHeading = (heading: HTMLElement, level: number) => {
     if (level === 2) entries.push(contentsEntry(heading))
   }
-  fill(find('summary'), renderBlocks(blocks, { shift: 0, link, onHeading }))
+  fill(find('summary'), renderBlocks(blocks, { shift: 0, link, onHeading }), correctionList(corrections, link))
   const picture = diagram && diagram.nodes.length > 0 ? renderDiagram(diagram, link) : undefined
   setDiagram(picture)
   if (picture) entries.push(button('Who imports whom', { class: 'entry diagram-entry' }, showDiagram))

@@ -25,7 +25,7 @@ export async function answerComment(job: Job, asked: CommentQuestion): Promise<v
     { github, repository: context.repository, user: event.asker, allow: job.options.allow },
     { signal: stop },
   )
-  if (!may.allowed) return refuseQuestion(job, github, event.target, may)
+  if (!may.allowed) return refuseComment(job, github, event.target, may)
   runner.printUntrusted('The question', asked.question)
   const ending = await openConversation(job, asked, github)
   job.saver.talk(null)
@@ -41,19 +41,19 @@ function questionPlace({ thread, branch }: AskTarget): string {
 }
 
 /** A bot gets no answer, because two bots could answer each other for ever. A person gets a reaction that shows the refusal. */
-async function refuseQuestion(
+export async function refuseComment(
   job: Job,
   github: GitHub,
   target: AskTarget,
   may: Extract<Awaited<ReturnType<typeof checkPermission>>, { allowed: false }>,
 ): Promise<void> {
-  job.runner.notice(`The question is not answered. ${may.text}`)
+  job.runner.notice(`The command is not carried out. ${may.text}`)
   if (may.reason === 'bot') return
   await github
     .addReaction(questionKey(target), 'confused', { signal: job.stop, patient: false })
     .catch((error: unknown) => {
       job.runner.info(
-        `Could not react to the question: ${isHandoffError(error) ? error.message : 'an unexpected error'}`,
+        `Could not react to the comment: ${isHandoffError(error) ? error.message : 'an unexpected error'}`,
       )
     })
 }

@@ -22,9 +22,9 @@ function localAnswerSource(job: Job): AnswerSource {
         const found = await findAnswer(createRequest(job, inquiry, place), appContext, job.signal)
         return { found, note: place.note }
       })
-      const { record, run, reused } = await answerFound(found, appContext, job.signal)
+      const { record, run, reused, corrections = [] } = await answerFound(found, appContext, job.signal)
       const behind = run.behind === undefined ? [] : [`The head ${run.behind.head.slice(0, 7)} has no run yet.`]
-      return { record, reused, notes: [...(note === undefined ? behind : [note])] }
+      return { record, reused, corrections, notes: [...(note === undefined ? behind : [note])] }
     },
   }
 }

@@ -2,6 +2,8 @@
 // marked. This job may write to GitHub, so it starts no sandbox, clones nothing and asks no model: it reads the run that another job sealed.
 import {
   changeComment,
+  correctionsBlock,
+  correctionsOf,
   fitMarkdown,
   layout,
   markStaleComments,
@@ -48,13 +50,15 @@ async function renderComment(
   job: Job,
   wanted: CommitRequest,
   reading: ReadContext,
-  { handoff, directory }: Awaited<ReturnType<typeof resolveRun>>,
+  run: Awaited<ReturnType<typeof resolveRun>>,
 ): Promise<string> {
+  const { handoff, directory } = run
   const { signal, context, options } = job
   const base = await mergeBase(job, wanted)
-  const [report, diagram] = await Promise.all([
+  const [report, diagram, corrections] = await Promise.all([
     base === undefined ? undefined : readChange(reading, directory, handoff, base, signal),
     readDiagram(reading, directory, handoff, signal),
+    correctionsOf(reading, run, signal),
   ])
   const text = changeComment({
     head: wanted.sha,
@@ -68,7 +72,9 @@ async function renderComment(
     model: handoff.model.name,
     ...(handoff.partial === undefined ? {} : { partial: handoff.partial }),
   })
-  return fitMarkdown(`${summaryMarker}\n${text}`, commentBytes)
+  const ofSummary = corrections.filter(({ answer }) => answer === undefined)
+  const shown = [summaryMarker, correctionsBlock(ofSummary, linkPlace(job)), text].filter((part) => part !== '')
+  return fitMarkdown(shown.join('\n'), commentBytes)
 }
 
 const noBase = 'The change is not described, because GitHub did not name the merge base; the log of this job tells why.'

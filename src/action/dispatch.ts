@@ -14,6 +14,7 @@ import {
 import { answerComment } from './answer-comment.js'
 import { openAnswerSource } from './answer-source.js'
 import { commentOnPull } from './comment.js'
+import { writeCorrection } from './correct-comment.js'
 import type { Context } from './event-context.js'
 import { type Options, readSettings, secretValues } from './inputs.js'
 import type { Inquiry, Reply } from './inquiry.js'
@@ -48,6 +49,8 @@ export async function dispatch(parts: JobParts, decision: Route): Promise<void> 
       return commentOnPull(job, decision.commit)
     case 'answer':
       return answerComment(job, decision.asked)
+    case 'correct':
+      return writeCorrection(job, decision.correction)
     case 'ask':
       return answerQuestion(job, decision.commit)
     case 'refuse':

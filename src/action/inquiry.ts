@@ -5,6 +5,7 @@ import {
   HandoffError,
   isHandoffError,
   type RunPlace,
+  type ShownCorrection,
   systemClock,
 } from '../handoff/index.js'
 import type { Job } from './job-context.js'
@@ -23,6 +24,7 @@ export interface Reply {
   record: CompletedAnswer
   reused: boolean
   notes: string[]
+  corrections?: readonly ShownCorrection[]
 }
 
 export type OnProgress = (text: string) => void

@@ -34,6 +34,7 @@ export async function tellAnswer(job: Job, reply: Reply): Promise<void> {
   runner.setOutput('sandbox', record.sandbox?.id ?? '')
   for (const note of reply.notes) runner.remark(redact(note))
   runner.printUntrusted('The answer', text)
-  const markdown = answerMarkdown(record, place, { form: 'job-summary', reused: reply.reused, notes: reply.notes })
+  const { reused, notes, corrections = [] } = reply
+  const markdown = answerMarkdown(record, place, { form: 'job-summary', reused, notes, corrections })
   await runner.writeJobSummary(fitMarkdown(redact(markdown)))
 }

@@ -4,6 +4,7 @@ import {
   type AnswerData,
   abortError,
   type CompletedAnswer,
+  type CorrectionData,
   type ErrorCode,
   HandoffError,
   isErrorCode,
@@ -144,6 +145,7 @@ interface RemoteAnswer extends AnswerData {
   seconds?: Record<string, number>
   error?: { code?: unknown; message?: unknown; next?: unknown }
   behind?: { head: string }
+  corrections?: CorrectionData[]
 }
 
 /** Turns the service's JSON into a record, which is rendered and escaped as a local one is. */
@@ -179,7 +181,8 @@ function parseReply(body: unknown, { note }: RunPlace): Reply {
     ...(data.reusedFrom === undefined ? {} : { reusedFrom: data.reusedFrom }),
   }
   const notes = note ?? (data.behind ? `The head ${data.behind.head.slice(0, 7)} has no run yet.` : undefined)
-  return { record, reused: data.reused === true, notes: notes === undefined ? [] : [notes] }
+  const corrections = (data.corrections ?? []).map((one) => ({ ...one, commit: record.commit }))
+  return { record, reused: data.reused === true, corrections, notes: notes === undefined ? [] : [notes] }
 }
 
 function failed({ code, message, next }: NonNullable<RemoteAnswer['error']>): HandoffError {

@@ -1,5 +1,14 @@
 // Decides what work an event asks for. Pure, and loaded first: most events need no work and must cost nothing.
-import { type AskEvent, commentEvents, type Depth, isBot, parseAskCommand, readAskEvent } from '../handoff/index.js'
+import {
+  type AskEvent,
+  type CorrectCommand,
+  commentEvents,
+  type Depth,
+  isBot,
+  parseAskCommand,
+  parseCorrectCommand,
+  readAskEvent,
+} from '../handoff/index.js'
 import type { Context, PullPayload } from './event-context.js'
 import type { Options } from './inputs.js'
 
@@ -23,10 +32,16 @@ export interface CommentQuestion {
   depth: Depth | undefined
 }
 
+export interface WrittenCorrection {
+  event: AskEvent
+  command: CorrectCommand
+}
+
 export type Route =
   | { kind: 'summarise'; commit: CommitRequest }
   | { kind: 'comment'; commit: CommitRequest & { pull: number } }
   | { kind: 'answer'; asked: CommentQuestion }
+  | { kind: 'correct'; correction: WrittenCorrection }
   | { kind: 'ask'; commit: CommitRequest }
   /** There is no work, and that is no error. `notice` shows why on the run's page. */
   | { kind: 'nothing'; why: string; notice: boolean }
@@ -141,8 +156,10 @@ function routeComment(context: Context, options: Options): Route {
   const event = readAskEvent(context.event, context.payload)
   if ('ignored' in event) return { kind: 'nothing', why: event.ignored, notice: false }
   if (isBot(event.asker)) {
-    return { kind: 'nothing', why: 'The question is from a bot; bots are not answered.', notice: false }
+    return { kind: 'nothing', why: 'The comment is from a bot; bots are not answered.', notice: false }
   }
+  const correction = event.command === 'correct' ? parseCorrectCommand(event.body) : null
+  if (correction !== null) return { kind: 'correct', correction: { event, command: correction } }
   const command = parseAskCommand(event.body)
   return {
     kind: 'answer',

@@ -1,9 +1,16 @@
 // Summarises the commit of the event, and reports the sealed run: outputs, files, log and job summary.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { encodeHandoff, type SummariseRequest, type SummariseResult, summarise } from '../handoff/index.js'
+import {
+  encodeHandoff,
+  knowledgeBundle,
+  llmsText,
+  type SummariseRequest,
+  type SummariseResult,
+  summarise,
+} from '../handoff/index.js'
 import { workflowRunUrl } from './event-context.js'
-import { createCommit, createJobContext, type Job, type JobContext } from './job-context.js'
+import { createCommit, createJobContext, type Job, type JobContext, linkPlace } from './job-context.js'
 import { describeOtherSettings, summaryReport } from './job-summary.js'
 import { mergeBase } from './merge-base.js'
 import type { CommitRequest } from './route-event.js'
@@ -37,9 +44,9 @@ function createRequest(job: Job, wanted: CommitRequest, open: JobContext): Summa
 }
 
 async function reportResult(job: Job, result: SummariseResult): Promise<void> {
-  const { runner, context, redact } = job
+  const { runner, redact } = job
   const { handoff } = result
-  const folder = join(context.temporary, `handoff-${result.run}`)
+  const folder = join(job.context.temporary, `handoff-${result.run}`)
   await mkdir(folder, { recursive: true })
   const [summaryFile, handoffFile] = [join(folder, 'code-summary.md'), join(folder, 'handoff.json')]
   const summary = redact(result.summary)
@@ -50,6 +57,9 @@ async function reportResult(job: Job, result: SummariseResult): Promise<void> {
   runner.setOutput('reused', String(result.reused))
   runner.setOutput('summary-file', summaryFile)
   runner.setOutput('handoff-file', handoffFile)
+  const context = await writeContextFiles(job, result, folder)
+  runner.setOutput('llms-file', context?.llms ?? '')
+  runner.setOutput('okf-folder', context?.okf ?? '')
   runner.setOutput('model', handoff.model.name)
   runner.setOutput('tokens', String(handoff.usage.inputTokens + handoff.usage.outputTokens))
   runner.setOutput('cost', handoff.cost === undefined ? '' : handoff.cost.amount.toFixed(6))
@@ -59,4 +69,20 @@ async function reportResult(job: Job, result: SummariseResult): Promise<void> {
   await runner.writeJobSummary(redact(summaryReport(result, job)))
   if (result.differences.length > 0) runner.notice(redact(describeOtherSettings(result)))
   runner.info(`${result.reused ? 'Reused' : 'Sealed'} run ${result.run}.`)
+}
+
+/** The same statements for agents; undefined for a run of an earlier version. Nothing of it is written into the repository. */
+async function writeContextFiles(
+  job: Job,
+  { statements: record, handoff }: SummariseResult,
+  folder: string,
+): Promise<{ llms: string; okf: string } | undefined> {
+  if (record === undefined) return undefined
+  const target = { place: linkPlace(job), commit: record.commit }
+  const files = { record, target, repository: handoff.repository, sealedAt: handoff.sealedAt }
+  const [llms, okf] = [join(folder, 'llms.txt'), join(folder, 'okf')]
+  await mkdir(join(okf, 'directories'), { recursive: true })
+  const bundle = knowledgeBundle(files).map(({ path, text }) => writeFile(join(okf, path), job.redact(text)))
+  await Promise.all([writeFile(llms, job.redact(llmsText(files))), ...bundle])
+  return { llms, okf }
 }

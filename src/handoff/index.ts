@@ -23,6 +23,13 @@ export {
 } from './domain/answers/render-answer.js'
 export { type ChangePart, changeParts } from './domain/change/change-parts.js'
 export { changeComment, changeSections, changeSize } from './domain/change/render-change.js'
+export { type CorrectCommand, parseCorrectCommand, type ShownCorrection } from './domain/corrections/correction.js'
+export {
+  type CorrectionData,
+  correctionData,
+  correctionsBlock,
+  correctionsMarkdown,
+} from './domain/corrections/render-corrections.js'
 export { abortError, type ErrorCode, HandoffError, isErrorCode, isHandoffError } from './domain/errors.js'
 export { type AskLevel, askLevels, type GitHub, type Thread } from './domain/github.js'
 export { diagramData, diagramMarkdown } from './domain/graph/diagram-markdown.js'
@@ -54,6 +61,7 @@ export {
   refuseImpossibleMix,
   type Settings,
 } from './domain/settings.js'
+export { knowledgeBundle, llmsText } from './domain/summary/render-context-files.js'
 export { summaryBlocks } from './domain/summary/summary-blocks.js'
 export { mapConcurrent } from './util/map-concurrent.js'
 export { retryAfterMs } from './util/retry.js'
@@ -69,6 +77,7 @@ export {
 export { type FoundLines, findLines, type LinesRequest } from './workflows/answer/find-lines.js'
 export { answerOrJoin } from './workflows/answer/join-answer.js'
 export { failQueued, queueAnswer } from './workflows/answer/queue-answer.js'
+export { correctionsFor } from './workflows/answer/report-answer.js'
 export { type ChosenRun, parseRunName, type RunName, resolveRun } from './workflows/answer/resolve-run.js'
 export { passesByItself, retryAfterSeconds, wasInterrupted } from './workflows/answer/retry.js'
 export { withdrawQuestion } from './workflows/answer/withdraw-answer.js'
@@ -100,8 +109,10 @@ export {
 } from './workflows/pull-request/check-answer.js'
 export { checkPermission, isBot, type PermissionCheck } from './workflows/pull-request/check-permission.js'
 export { endConversation } from './workflows/pull-request/comment-lifecycle.js'
+export { correctComment } from './workflows/pull-request/correct.js'
 export { markStaleComments } from './workflows/pull-request/mark-comments.js'
 export { questionKey } from './workflows/pull-request/status-comment.js'
+export { correctionsOf } from './workflows/read-corrections.js'
 export { readChange, readDiagram, readStatements } from './workflows/read-summary.js'
 export { summarise } from './workflows/summarise/summarise-commit.js'
 export type { SummariseRequest, SummariseResult } from './workflows/summarise/types.js'

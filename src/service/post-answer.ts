@@ -6,7 +6,7 @@ import { placeOf } from './http/responses.js'
 export async function postOnPull(
   app: App,
   { redact, ports }: Product.AppContext,
-  { record, run, reused }: Product.AnswerResult,
+  { record, run, reused, corrections = [] }: Product.AnswerResult,
   pull: number,
   signal: AbortSignal,
 ): Promise<{ url: string }> {
@@ -15,7 +15,7 @@ export async function postOnPull(
   const place = placeOf(app.settings.github, run.handoff)
   const onNotice = (text: string) => ports.emit({ type: 'notice', text })
   const commenting = { github, redact, place, signal, repository, about: { pull }, onNotice }
-  const parts = await product.commentParts(commenting, { record, reused })
+  const parts = await product.commentParts(commenting, { record, reused, corrections })
   const urls: string[] = []
   for (const [index, part] of parts.entries()) {
     const marker = product.writeAnswerMarker({ id: record.id, part: index + 1 })

@@ -46,6 +46,7 @@ const mostPermissions: Record<string, Record<string, string>> = {
     'id-token': 'write',
   },
   'examples/ask.yml': { contents: 'read', 'pull-requests': 'write', issues: 'write', discussions: 'write' },
+  'examples/context-files.yml propose': { contents: 'write', 'pull-requests': 'write', actions: 'read' },
   '.github/workflows/prune.yml': { contents: 'read', 'pull-requests': 'read' },
   'examples/pull-request-comment.yml comment': { contents: 'read', 'pull-requests': 'write' },
 }

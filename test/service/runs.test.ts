@@ -172,6 +172,7 @@ test('an answer that is looked up later says whether it is still true at the new
   const again = await call(here.url, body.self)
   expect(again.body.stale).toMatchObject({ head: runs[0]!.slice(0, 40), valid: true, precision: 'files' })
   expect(again.body.stale.told).toMatch(/still valid/)
+  expect(again.body.stale.citations[0]).toMatchObject({ label: expect.stringContaining(':'), verdict: 'same' })
   const { drive } = here.stack.clouds
   const takeBack = drive.rule({ path: /\/refs\//, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } })
   const withoutStaleness = await call(here.url, body.self)

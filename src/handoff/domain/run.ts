@@ -119,6 +119,8 @@ export const artifact = {
   summaryCache: 'analysis/prose.json',
   summary: 'analysis/code-summary.md',
   diagram: 'analysis/diagram.json',
+  /** The corrections that hold for this commit, as known when the run was sealed. */
+  corrections: 'analysis/corrections.json',
   /** What changed since another commit. */
   change: (base: string) => `analysis/changes/${base}.json`,
   handoff: 'analysis/handoff.json',
@@ -142,6 +144,8 @@ export interface Layout {
   /** `refs/heads/…` or `refs/pull/<n>`; other refs have no file. */
   ref: (ref: string) => string
   refs: string
+  /** What people corrected, of every commit. */
+  corrections: string
   run: (run: RunId) => string
 }
 
@@ -175,6 +179,7 @@ export function layoutAsSpelled(root: string, repository: Repository): Layout {
     runs: `${top}/runs`,
     commits: `${top}/commits`,
     refs: `${top}/refs`,
+    corrections: `${top}/corrections.json`,
     pointer: (commitSha) => `${top}/commits/${parseSha(commitSha)}.json`,
     sealNote: (run) => `${top}/commits/${parseRunId(run)}.sealing.json`,
     checkpoint: (commitSha) => `${top}/commits/${parseSha(commitSha)}.parts.json`,

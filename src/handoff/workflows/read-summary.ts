@@ -74,7 +74,7 @@ export async function readChange(
 }
 
 /** Undefined for a file that the run does not have, and for one that is not what was sealed. */
-async function findSealedFile(
+export async function findSealedFile(
   context: ReadContext,
   directory: string,
   { artifacts }: Handoff,

@@ -1,7 +1,7 @@
 // The JSON views of runs and answers.
 
 import type * as Product from '../../handoff/index.js'
-import { answerBlocks, answerData } from '../../handoff/stored-answer.js'
+import { answerBlocks, answerData, citationLabel, correctionData } from '../../handoff/stored-answer.js'
 import { jsonResponse } from './json.js'
 
 export interface Seen {
@@ -37,31 +37,36 @@ export function runView(handoff: Product.Handoff) {
   }
 }
 
+/** What is said with an answer. */
+interface AnswerRemarks {
+  reused: boolean
+  stale?: Product.AnswerStaleness
+  corrections?: readonly Product.ShownCorrection[]
+  comment?: { url: string }
+}
+
 /** An answer in a list: without the lines that it cites, and without its words as nodes. */
 export function listedAnswerView(
   viewer: Viewer,
   { handoff, behind }: Seen,
   record: Product.CompletedAnswer,
-  { stale, ...more }: { reused: boolean; stale?: Product.AnswerStaleness; comment?: { url: string } },
+  { stale, corrections = [], ...more }: AnswerRemarks,
 ) {
+  const place = placeOf(viewer, handoff)
   return {
     status: 'done' as const,
     repository: handoff.repository,
-    ...answerData(record, placeOf(viewer, handoff)),
+    ...answerData(record, place),
     seconds: record.seconds,
     ...more,
     ...(behind === undefined ? {} : { behind }),
     ...(stale === undefined ? {} : { stale: staleView(stale) }),
+    ...(corrections.length === 0 ? {} : { corrections: corrections.map((one) => correctionData(one, place)) }),
     self: addressOf(handoff, record.id),
   }
 }
 
-export function answerView(
-  viewer: Viewer,
-  seen: Seen,
-  record: Product.CompletedAnswer,
-  more: Parameters<typeof listedAnswerView>[3],
-) {
+export function answerView(viewer: Viewer, seen: Seen, record: Product.CompletedAnswer, more: AnswerRemarks) {
   return {
     ...listedAnswerView(viewer, seen, record, more),
     blocks: answerBlocks(record, placeOf(viewer, seen.handoff)),
@@ -70,8 +75,9 @@ export function answerView(
 }
 
 /** `told` is a sentence for people. Paths in it are untrusted text. */
-function staleView({ head, valid, precision, text }: Product.AnswerStaleness) {
-  return { head, valid, precision, told: text }
+function staleView({ head, valid, precision, text, citations }: Product.AnswerStaleness) {
+  const judged = citations.map((one) => ({ ...one, label: citationLabel(one) }))
+  return { head, valid, precision, told: text, citations: judged }
 }
 
 interface PendingQuestion {

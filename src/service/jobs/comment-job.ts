@@ -1,23 +1,50 @@
-// Answers a question in a GitHub comment: checks the permission, then holds the same conversation as the Action.
+// Answers a question in a GitHub comment, or carries out a correction: checks the permission, then does the same as the Action.
 import type * as Product from '../../handoff/index.js'
 import type { App } from '../app.js'
 import { contextForRequest, type RequestTime } from '../context-for-request.js'
 import { logFieldsFor } from '../http/http-function.js'
-import type { CommentJob } from './job.js'
+import type { CommentJob, CorrectionJob } from './job.js'
 
 type Reply = Product.AnswerResult & { notes: string[] }
 
-/** Asks GitHub whether the author of the comment may ask now. */
+/** Asks GitHub whether the author of the comment may ask, or correct, now. */
 export async function readPermission(
-  { target, user }: Pick<CommentJob, 'target' | 'user'>,
+  { kind, target, user }: CommentJob | CorrectionJob,
   app: App,
   product: typeof Product,
   signal: AbortSignal,
 ): Promise<Product.PermissionCheck> {
   const { repository } = target.thread
   const github = await app.github()
-  return product.checkPermission({ github, repository, user, allow: app.settings.askPermission }, { signal })
+  const allow = kind === 'correct' ? 'write' : app.settings.askPermission
+  return product.checkPermission({ github, repository, user, allow }, { signal })
 }
+
+export async function carryOutCorrection(
+  job: CorrectionJob,
+  time: RequestTime,
+  app: App,
+  product: typeof Product,
+): Promise<Record<string, unknown>> {
+  const signal = time.workUntil(time.workBy)
+  const may = await readPermission(job, app, product, signal)
+  if (!may.allowed) return { refused: may.reason }
+  const [github, context] = await Promise.all([app.github(), app.context()])
+  const { repository, target, user: author, command } = job
+  const place = placeOf(job, app)
+  const { redact } = context
+  const request = { github, context, repository, target, author, command, place, redact }
+  const result = await product.correctComment(request, signal)
+  return 'refused' in result ? { refused: result.refused.message } : { correction: result.done, places: result.places }
+}
+
+/** Where links of the comment lead. */
+const placeOf = ({ repository: { host, owner, name } }: Pick<CommentJob, 'repository'>, { settings }: App) => ({
+  host,
+  repository: `${owner}/${name}`,
+  serverUrl: settings.github.serverUrl,
+  permalinks: 'github' as const,
+})
 
 export async function answerComment(
   job: CommentJob,
@@ -29,8 +56,6 @@ export async function answerComment(
   const may = await readPermission(job, app, product, signal)
   if (!may.allowed) return { refused: may.reason }
   const [github, base] = await Promise.all([app.github(), app.context()])
-  const { host, owner, name } = job.repository
-  const { serverUrl } = app.settings.github
   const notices: string[] = []
   const ending = await product.answerInComment<Reply>({
     github,
@@ -38,7 +63,7 @@ export async function answerComment(
     question: job.question,
     asker: job.user.login,
     redact: base.redact,
-    place: { host, repository: `${owner}/${name}`, serverUrl, permalinks: 'github' },
+    place: placeOf(job, app),
     clock: base.ports.clock,
     onNotice: (text) => notices.push(text),
     signal,

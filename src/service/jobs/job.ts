@@ -1,7 +1,7 @@
 // A job is work that outlives its request. Its permissions are checked before it is sent, so it is signed, and a consumer ignores messages of
 // other senders.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import type { AskTarget, Depth, Repository } from '../../handoff/index.js'
+import type { AskTarget, CorrectCommand, Depth, Repository } from '../../handoff/index.js'
 
 /** Answers a queued question, and posts the answer if the caller asked for that. */
 export interface AnswerJob {
@@ -29,13 +29,19 @@ export interface CommentJob {
   caller: string
 }
 
-export type Job = AnswerJob | CommentJob
+/** Writes or removes a correction. */
+export interface CorrectionJob extends Pick<CommentJob, 'repository' | 'target' | 'user'> {
+  kind: 'correct'
+  command: CorrectCommand
+}
+
+export type Job = AnswerJob | CommentJob | CorrectionJob
 
 /** The idempotency key of the job's message. */
 export function jobKey(job: Job): string {
   if (job.kind === 'answer') return `answer-${job.id}-${job.acceptedAt}${job.post ? `-pull-${job.post.pull}` : ''}`
   const { thread, question } = job.target
-  return `comment-${job.repository.id ?? ''}-${thread.kind}-${question}`
+  return `${job.kind}-${job.repository.id ?? ''}-${thread.kind}-${question}`
 }
 
 interface SignedJob {

@@ -12,7 +12,7 @@ import type * as Product from '../../handoff/index.js'
 import type { App } from '../app.js'
 import { contextForRequest, type RequestTime } from '../context-for-request.js'
 import { logFieldsFor } from '../http/http-function.js'
-import { answerComment } from './comment-job.js'
+import { answerComment, carryOutCorrection } from './comment-job.js'
 import { type AnswerJob, type Job, openJob } from './job.js'
 
 interface Delivery {
@@ -63,9 +63,14 @@ async function attempt(job: Job, delivery: Delivery, app: App, product: typeof P
 }
 
 function run(job: Job, delivery: Delivery, app: App, product: typeof Product): Promise<JobNotes> {
-  return job.kind === 'answer'
-    ? answerQueued(job, delivery, app, product)
-    : answerComment(job, delivery.time, app, product)
+  switch (job.kind) {
+    case 'answer':
+      return answerQueued(job, delivery, app, product)
+    case 'comment':
+      return answerComment(job, delivery.time, app, product)
+    case 'correct':
+      return carryOutCorrection(job, delivery.time, app, product)
+  }
 }
 
 async function answerQueued(job: AnswerJob, { time }: Delivery, app: App, product: typeof Product): Promise<JobNotes> {

@@ -65,6 +65,20 @@ const markdownNodes: Record<string, Schema> = {
   },
 }
 
+const corrections = list(
+  object(
+    {
+      id: text(),
+      at: time,
+      by: text('the login of a person with write permission'),
+      text: text('what is right; foreign text'),
+      answer: { ...answerId, description: 'what it is about, if not the summary' },
+      places: list(object({ path: text(), from: count, to: count, label: text(), url: address })),
+    },
+    ['answer'],
+  ),
+)
+
 const pendingFields: Record<string, Schema> = {
   status: { enum: ['queued', 'running'] },
   id: answerId,
@@ -137,12 +151,29 @@ const answerFields: Record<string, Schema> = {
     valid: { ...flag, description: 'all that the answer cites is known to be as it was' },
     precision: { enum: ['lines', 'files'] },
     told: text('a sentence for people; paths in it are foreign text'),
+    citations: {
+      ...list(
+        object(
+          {
+            path: text(),
+            from: count,
+            to: count,
+            label: text(),
+            verdict: { enum: ['same', 'moved', 'changed', 'gone', 'unknown'] },
+            now: text('the path that the file moved to'),
+          },
+          ['now'],
+        ),
+      ),
+      description: 'what became of each cited range; `changed` is the file where `precision` is `files`',
+    },
   }),
+  corrections: { ...corrections, description: 'what people said about this answer, while its lines are there' },
   comment: object({ url: text() }),
   self: text(),
 }
 
-const answerOptional = ['cost', 'depth', 'reusedFrom', 'compareWith', 'behind', 'stale', 'comment']
+const answerOptional = ['cost', 'depth', 'reusedFrom', 'compareWith', 'behind', 'stale', 'corrections', 'comment']
 
 const namesOfRuns: Record<string, Schema> = {
   run: runId,
@@ -190,6 +221,7 @@ export const schemas: Record<string, Schema> = {
       ...runFields,
       summary: text('Markdown of a model: untrusted'),
       summaryBlocks: { ...blocks, description: 'the same as parsed Markdown' },
+      corrections: { ...corrections, description: 'of the summary and of answers, where their lines are there' },
       diagram: {
         ...object({
           nodes: list(object({ path: text(), files: count, url: address })),

@@ -7,7 +7,7 @@ import { jsonResponse } from '../http/json.js'
 import { parseJson, readBody, wantJsonBody } from '../http/parse-request.js'
 import { HttpError } from '../http/problem-details.js'
 import { readPermission } from '../jobs/comment-job.js'
-import type { CommentJob } from '../jobs/job.js'
+import type { CommentJob, CorrectionJob } from '../jobs/job.js'
 import { sendJob } from '../jobs/send-job.js'
 
 /** A comment has at most 65,536 characters, so no handled event is larger. */
@@ -30,10 +30,23 @@ export async function postGitHub(exchange: RequestContext): Promise<Response> {
   if (name === 'ping') return jsonResponse(200, { ok: true })
   const event = product.readAskEvent(name, parseJson(bytes))
   if ('ignored' in event) return ignored(exchange, event.ignored)
+  if (event.command === 'correct') return correct(exchange, app, product, event)
   const command = product.parseAskCommand(event.body)
   if (command === null || command.question === '') return ignored(exchange, 'There is no question behind /ask.')
   if (product.isBot(event.asker)) return ignored(exchange, 'Bots are not answered.')
   return acceptComment(exchange, app, product, createJob(app, product, event, command))
+}
+
+async function correct(
+  exchange: RequestContext,
+  app: App,
+  product: typeof Product,
+  event: Product.AskEvent,
+): Promise<Response> {
+  const command = product.parseCorrectCommand(event.body)
+  if (command === null) return ignored(exchange, 'There is no correction behind /correct.')
+  if (product.isBot(event.asker)) return ignored(exchange, 'Bots may not correct.')
+  return acceptComment(exchange, app, product, { kind: 'correct', command, ...authorOf(app, event) })
 }
 
 function signatureError(detail: string): HttpError {
@@ -53,7 +66,7 @@ async function acceptComment(
   exchange: RequestContext,
   app: App,
   product: typeof Product,
-  job: CommentJob,
+  job: CommentJob | CorrectionJob,
 ): Promise<Response> {
   const soon = AbortSignal.any([exchange.signal, exchange.limit.workUntil(Date.now() + permissionMs)])
   const may = await readPermission(job, app, product, soon).catch((error: unknown) => {
@@ -71,11 +84,22 @@ function createJob(
   event: Product.AskEvent,
   command: Product.AskCommand,
 ): CommentJob {
-  const { target, repositoryId, asker } = event
+  return {
+    kind: 'comment',
+    ...authorOf(app, event),
+    // One byte over the limit suffices to reject it.
+    question: command.question.slice(0, 2 * product.longestQuestion),
+    fresh: command.fresh,
+    ...(command.depth === undefined ? {} : { depth: command.depth }),
+    caller: `github:${event.repositoryId}`,
+  }
+}
+
+/** Who wrote the comment, and where. */
+function authorOf(app: App, { target, repositoryId, asker }: Product.AskEvent) {
   const { repository } = target.thread
   const slash = repository.lastIndexOf('/')
   return {
-    kind: 'comment',
     repository: {
       host: new URL(app.settings.github.serverUrl).host,
       owner: repository.slice(0, slash),
@@ -83,11 +107,6 @@ function createJob(
       id: String(repositoryId),
     },
     target,
-    // One byte over the limit suffices to reject it.
-    question: command.question.slice(0, 2 * product.longestQuestion),
-    fresh: command.fresh,
-    ...(command.depth === undefined ? {} : { depth: command.depth }),
     user: { id: asker.id, login: asker.login, type: asker.type },
-    caller: `github:${repositoryId}`,
   }
 }

@@ -132,8 +132,9 @@ async function runs(look: RunsRequest): Promise<Response> {
 async function wholeRun({ app, product, context, exchange }: RunsRequest, run: Product.ChosenRun): Promise<Response> {
   const { handoff } = run
   const { signal } = exchange
-  const [summary, diagram] = await Promise.all([
+  const [summary, corrections, diagram] = await Promise.all([
     product.runSummary(context, run, signal),
+    product.correctionsOf(context, run, signal),
     product.readDiagram(context, run.directory, handoff, signal),
   ])
   const place = placeOf(app.settings.github, handoff)
@@ -142,6 +143,7 @@ async function wholeRun({ app, product, context, exchange }: RunsRequest, run: P
     ...runView(handoff),
     summary,
     summaryBlocks,
+    corrections: corrections.map((one) => product.correctionData(one, place)),
     ...(diagram ? { diagram: product.diagramData(diagram, place) } : {}),
     handoff,
   })
@@ -166,12 +168,16 @@ async function answer(look: RunsRequest, run: Product.ChosenRun, id: string): Pr
   return jsonResponse(200, pendingView(run, record, answerState(record)), { 'retry-after': String(pollSeconds) })
 }
 
-/** Includes whether the cited lines have changed since. */
+/** Includes whether the cited lines have changed since, and what people said about it. */
 async function doneView(look: RunsRequest, run: Product.ChosenRun, record: Product.CompletedAnswer) {
   const { product, context, app, exchange } = look
   const github = app.hasGitHub ? app.github : undefined
-  const stale = await product.staleSince(context, github, run, record, exchange.signal)
-  return answerView(app.settings.github, run, record, { reused: true, ...(stale === undefined ? {} : { stale }) })
+  const [stale, all] = await Promise.all([
+    product.staleSince(context, github, run, record, exchange.signal),
+    product.correctionsOf(context, run, exchange.signal),
+  ])
+  const corrections = product.correctionsFor(record, all)
+  return answerView(app.settings.github, run, record, { reused: true, ...(stale ? { stale } : {}), corrections })
 }
 
 /** A question with an expired lease waits for a job or for the next caller. */

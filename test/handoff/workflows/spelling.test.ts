@@ -140,10 +140,10 @@ test('an answer of an old directory is stale once its branch has moved there, un
     const found = await asked(name, { run }, 'Where is refreshToken?')
     expect([name, found.reused, found.record.id]).toEqual([name, true, record.id])
     const stale = await staleSince(stack.context, undefined, found.run, found.record, never)
-    expect([name, stale?.head, stale?.changed.map(({ path }) => path)]).toEqual([
+    expect([
       name,
-      repository.head,
-      ['src/token.ts'],
-    ])
+      stale?.head,
+      stale?.citations.filter(({ verdict }) => verdict === 'changed').map(({ path }) => path),
+    ]).toEqual([name, repository.head, ['src/token.ts']])
   }
 })

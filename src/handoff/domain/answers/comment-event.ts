@@ -1,4 +1,4 @@
-// Reads a comment event of a workflow or a webhook: whether it asks a question, who asks, and on what thread.
+// Reads a comment event of a workflow or a webhook: whether it has a command, who wrote it, and on what thread.
 //
 // The question is the text in the event. The comment itself may have been edited since.
 import * as read from '../../util/decode.js'
@@ -17,11 +17,12 @@ export interface Target {
 }
 
 export interface AskEvent {
+  command: 'ask' | 'correct'
   target: Target
   /** GitHub's id of the repository. */
   repositoryId: number
   asker: Author
-  /** The text after `/ask`; may be empty. */
+  /** The text after the command; may be empty. */
   question: string
   /** The whole comment. */
   body: string
@@ -38,7 +39,7 @@ const comment = read.object({
   node_id: read.optional(read.string(300)),
 })
 
-const event = read.object({
+const payloadShape = read.object({
   action: read.string(100),
   repository: read.object({
     id: read.count,
@@ -51,7 +52,7 @@ const event = read.object({
   discussion: read.optional(read.object({ number: read.count, node_id: read.string(300) })),
 })
 
-const command = /^\/ask(?=\s|$)/i
+const command = /^\/(ask|correct)(?=\s|$)/i
 
 /** GitHub's names of comment events. */
 export const commentEvents: ReadonlySet<string> = new Set([
@@ -60,29 +61,31 @@ export const commentEvents: ReadonlySet<string> = new Set([
   'discussion_comment',
 ])
 
-/** `ignored` says in a sentence why the event asks no question. Throws `invalid-input` for a payload that is no GitHub event. */
-export function readAskEvent(name: string, payload: unknown): AskEvent | { ignored: string } {
-  if (!commentEvents.has(name)) {
-    return { ignored: `The event ${name} is not a comment.` }
+/** `ignored` says in a sentence why the event has no command. Throws `invalid-input` for a payload that is no GitHub event. */
+export function readAskEvent(event: string, payload: unknown): AskEvent | { ignored: string } {
+  if (!commentEvents.has(event)) {
+    return { ignored: `The event ${event} is not a comment.` }
   }
   const found = decode(payload)
   const { body, user: asker } = found.comment
   if (found.action !== 'created') return { ignored: 'The comment is not new.' }
-  if (!command.test(body ?? '')) return { ignored: 'The comment does not start with /ask.' }
+  const [written, name] = command.exec(body ?? '') ?? []
+  if (written === undefined) return { ignored: 'The comment does not start with /ask or /correct.' }
   if (asker === null) return { ignored: 'GitHub does not say who wrote the comment.' }
-  const place = placeOf(name, found)
+  const place = placeOf(event, found)
   if (place === null) return { ignored: 'The event does not say what the comment is on.' }
   return {
+    command: name?.toLowerCase() === 'ask' ? 'ask' : 'correct',
     target: { ...place, question: found.comment.id, askedAt: found.comment.created_at },
     repositoryId: found.repository.id,
     asker,
-    question: (body ?? '').replace(command, '').trim(),
+    question: (body ?? '').slice(written.length).trim(),
     body: body ?? '',
   }
 }
 
 /** The thread of the answer, and the branch it is about. */
-function placeOf(name: string, found: ReturnType<typeof event>): Pick<Target, 'thread' | 'branch'> | null {
+function placeOf(name: string, found: ReturnType<typeof payloadShape>): Pick<Target, 'thread' | 'branch'> | null {
   const { full_name: repository, default_branch: branch } = found.repository
   if (name === 'issue_comment') {
     const { issue } = found
@@ -102,9 +105,9 @@ function placeOf(name: string, found: ReturnType<typeof event>): Pick<Target, 't
   return { thread: { kind: 'review', repository, number: found.pull_request.number, root } }
 }
 
-function decode(payload: unknown): ReturnType<typeof event> {
+function decode(payload: unknown): ReturnType<typeof payloadShape> {
   try {
-    return event(payload, '')
+    return payloadShape(payload, '')
   } catch (error) {
     throw new HandoffError(
       'invalid-input',

@@ -69,6 +69,17 @@ export const writeStaleMarker = (head: string): string => `${start}stale v=1 hea
 /** The marker's line, the warning below it, and the empty line after that. The first group is the head. */
 export const stalePattern = /^<!-- handoff:stale v=1 head=([0-9a-f]{40}) -->\n[^\n]*\n\n/
 
+// ── corrections ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Stands above the corrections that a comment shows. */
+export const correctionsMarker = `${start}corrections v=1 -->`
+
+/** The marker's line, the quoted lines below it, and the empty line after them. */
+export const correctionsPattern = /^<!-- handoff:corrections v=1 -->\n(?:>[^\n]*\n)+\n?/m
+
+/** The reply to a comment that begins with `/correct`. */
+export const correctionReplyMarker = (comment: number): string => `${start}correct v=1 comment=${comment} -->`
+
 // ── qa-response.md ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export const writeLatestMarker = (acceptedAt: string): string => `${start}latest accepted=${acceptedAt} -->`

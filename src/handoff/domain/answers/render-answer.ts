@@ -2,7 +2,8 @@
 // built from the commit.
 import type { CompletedAnswer } from '../answer.js'
 import { citationLabel, citationRatio, shortCommit } from '../citations/citation-label.js'
-import { citationMarkdown } from '../citations/citation-markdown.js'
+import type { ShownCorrection } from '../corrections/correction.js'
+import { correctionsBlock, correctionsMarkdown } from '../corrections/render-corrections.js'
 import { cleanText } from '../markdown/clean-text.js'
 import { codeSpan } from '../markdown/escape.js'
 import { type MarkdownBlock, parseDocument } from '../markdown/parse-document.js'
@@ -14,12 +15,16 @@ export type { AnswerPlace } from './permalinks.js'
 interface AnswerOptions {
   /** `file` is read without a renderer, so it holds no HTML; `plain` is the answer's words alone. */
   form: 'file' | 'comment' | 'job-summary' | 'plain'
+  /** The login of the person who asked. */
+  asker?: string
   /** True if the answer was stored already. */
   reused?: boolean
   /** Sentences shown above the answer: which run was used, and why. */
   notes?: readonly string[]
   /** The sentence of `staleSentence`, if the answer was compared with a newer commit. */
   stale?: string
+  /** What people said about it. */
+  corrections?: readonly ShownCorrection[]
 }
 
 /** An answer as data, for the HTTP API. */
@@ -62,14 +67,21 @@ export interface AnswerData {
 export function answerMarkdown(record: CompletedAnswer, place: AnswerPlace, options: AnswerOptions): string {
   if (options.form === 'plain') return `${plainAnswer(record)}\n`
   const parts = [
+    corrections(place, options),
+    options.asker === undefined ? '' : `${codeSpan(options.asker)} asks:`,
     quoted(record.question),
     ...(options.notes ?? []).map((note) => `*${safeInline(note)}*`),
     ...answerParts(record, place),
-    sources(record, place, options),
+    sources(record),
     details(record, options),
     footer(record, place, options),
   ]
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+}
+
+/** A later edit of a comment finds them by their marker. */
+function corrections(place: AnswerPlace, { form, corrections: shown = [] }: AnswerOptions): string {
+  return form === 'comment' ? correctionsBlock(shown, place) : correctionsMarkdown(shown, place)
 }
 
 /** `analysis/qa-response.md`. */
@@ -175,20 +187,11 @@ function searchedWords({ searched, looked }: CompletedAnswer, show: (word: strin
 
 const verified = (record: CompletedAnswer) => record.citations.filter((citation) => citation.verified)
 
-const mostSources = 60
-
-function sources(record: CompletedAnswer, place: AnswerPlace, options: AnswerOptions): string {
-  const list = verified(record)
-  if (list.length === 0 && record.citations.length === 0) return ''
-  const lines = list
-    .slice(0, mostSources)
-    .map((citation) => `- ${citationMarkdown(citation, { place, commit: record.commit })}`)
-  if (list.length > mostSources) lines.push(`- and ${list.length - mostSources} more`)
-  const title = options.form === 'file' ? '## Sources\n\n' : '**Sources**: '
+/** Each source stands as a link behind its sentence, so none is listed again. */
+function sources(record: CompletedAnswer): string {
+  if (record.citations.length === 0) return ''
   const lost = record.unsupported === 0 ? '' : ` ${lostSentences(record.unsupported)}`
-  return [`${title}${citationRatio(record.citations)}.${lost}`, lines.join('\n')]
-    .filter((text) => text !== '')
-    .join('\n\n')
+  return `**Sources**: ${citationRatio(record.citations)}.${lost}`
 }
 
 const lostSentences = (count: number) =>
@@ -264,5 +267,6 @@ function footer(record: CompletedAnswer, place: AnswerPlace, options: AnswerOpti
     compareWith === undefined
       ? `Answered at ${commit}`
       : `Compared ${codeSpan(shortCommit(compareWith.commit))} with ${commit}`
-  return `${done} of ${codeSpan(place.repository)}.${stale}${again}`
+  const written = `Written by the model ${codeSpan(record.model)}; every link was checked.`
+  return `${done} of ${codeSpan(place.repository)}.${stale} ${written}${again}`
 }

@@ -35,10 +35,19 @@ export interface CitedRange {
 /** `file`: the file changed, and which of its lines is not known. `unknown`: not even that. */
 type Change = 'changed' | 'deleted' | 'file' | 'unknown'
 
+/** What became of cited lines. `moved`: their file has another name. `changed`: the lines, or the file where the lines are not known. */
+type Verdict = 'same' | 'moved' | 'changed' | 'gone' | 'unknown'
+
+interface JudgedRange extends CitedRange {
+  verdict: Verdict
+  /** The path that they moved to. */
+  now?: string
+}
+
 export interface Staleness {
   /** True when all that was cited is known to be as it was. */
   valid: boolean
-  changed: (CitedRange & { why: Change })[]
+  citations: JudgedRange[]
   /** For people: the end of a sentence, without its mark. */
   sentence: string
 }
@@ -56,13 +65,25 @@ export function staleness(
   { complete = true, blobs }: ComparedWith = {},
 ): Staleness {
   const changes = changesOf(files, blobs)
-  const ranges = distinct(cited)
-  const changed = ranges.flatMap((range) => {
+  const found = distinct(cited).map((range): Found => {
     const change = changes.get(range.path) ?? (complete ? undefined : { kind: 'unknown' as const })
-    const why = change && whatHappened(range, change)
-    return why ? [{ ...range, why }] : []
+    const now = change?.kind === 'lines' ? change.renamedTo : undefined
+    return { range, why: change && whatHappened(range, change), ...(now === undefined ? {} : { now }) }
   })
-  return { valid: changed.length === 0, changed, sentence: sentenceOf(ranges.length, changed) }
+  const valid = found.every(({ why }) => why === undefined)
+  return { valid, citations: found.map(judge), sentence: sentenceOf(found) }
+}
+
+interface Found {
+  range: CitedRange
+  why: Change | undefined
+  now?: string
+}
+
+function judge({ range, why, now }: Found): JudgedRange {
+  const moved = now === undefined ? {} : { now }
+  if (why === undefined) return { ...range, verdict: now === undefined ? 'same' : 'moved', ...moved }
+  return { ...range, verdict: why === 'deleted' ? 'gone' : why === 'unknown' ? 'unknown' : 'changed', ...moved }
 }
 
 /** What the difference says of each file, by its old name. Copies and new files had no old lines. */
@@ -154,16 +175,18 @@ function distinct(cited: readonly CitedRange[]): CitedRange[] {
 
 const mostNamed = 5
 
-function sentenceOf(total: number, changed: Staleness['changed']): string {
+function sentenceOf(found: readonly Found[]): string {
+  const total = found.length
   if (total === 0) return 'nothing was cited, so it is not known whether this is still valid'
   const all = total === 1 ? 'the one cited range' : `the ${total} cited ranges`
   const some = (count: number) => (count === total ? all : `${count} of ${all}`)
-  if (changed.length === 0)
-    return total === 1 ? `still valid: ${all} did not change` : `still valid: none of ${all} changed`
-  const known = changed.filter((range) => range.why === 'changed' || range.why === 'deleted')
-  const inFiles = changed.filter((range) => range.why === 'file')
-  const unknown = changed.filter((range) => range.why === 'unknown')
   const parts = []
+  if (found.every(({ why }) => why === undefined))
+    parts.push(total === 1 ? `still valid: ${all} did not change` : `still valid: none of ${all} changed`)
+  const known = found.filter(({ why }) => why === 'changed' || why === 'deleted')
+  const inFiles = found.filter(({ why }) => why === 'file')
+  const unknown = found.filter(({ why }) => why === 'unknown')
+  const moved = found.filter(({ why, now }) => why === undefined && now !== undefined)
   if (known.length > 0) parts.push(`${total === 1 ? all : `${known.length} of ${all}`} changed: ${named(known)}`)
   if (inFiles.length > 0) {
     const lie = inFiles.length === 1 ? 'lies in a file' : 'lie in files'
@@ -174,13 +197,15 @@ function sentenceOf(total: number, changed: Staleness['changed']): string {
       `whether ${some(unknown.length)} changed is not known, because the difference is too large to be shown: ${named(unknown)}`,
     )
   }
+  if (moved.length > 0) parts.push(`${some(moved.length)} moved: ${named(moved)}`)
   return parts.join('; ')
 }
 
-function named(ranges: Staleness['changed']): string {
-  const names = ranges.slice(0, mostNamed).map((range) => {
+function named(ranges: readonly Found[]): string {
+  const names = ranges.slice(0, mostNamed).map(({ range, why, now }) => {
     const lines = range.from === range.to ? range.from : `${range.from}-${range.to}`
-    return `${range.path}:${lines}${range.why === 'deleted' ? ' (deleted)' : ''}`
+    const remark = why === 'deleted' ? ' (deleted)' : why === undefined && now !== undefined ? ` to ${now}` : ''
+    return `${range.path}:${lines}${remark}`
   })
   if (ranges.length > mostNamed) names.push(`and ${ranges.length - mostNamed} more`)
   return names.join(', ')

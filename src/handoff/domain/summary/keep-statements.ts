@@ -55,7 +55,7 @@ export function keepStatements({ record, relocations, renamed, pathIndex }: Keep
   return { sections, unchanged }
 }
 
-const placeKey = ({ path, blob, from, to }: Pick<Evidence, 'path' | 'blob' | 'from' | 'to'>) =>
+export const placeKey = ({ path, blob, from, to }: Pick<Evidence, 'path' | 'blob' | 'from' | 'to'>) =>
   JSON.stringify([path, blob, from, to])
 
 const readsTheSame = (a: Statement, b: Statement) => {

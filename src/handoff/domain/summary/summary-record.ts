@@ -84,7 +84,7 @@ const place = read.object({
   digest: read.sha256,
 })
 
-const evidenceShape: read.Decoder<Evidence> = (value, at) => {
+export const evidenceShape: read.Decoder<Evidence> = (value, at) => {
   const found = place(value, at)
   if (found.to < found.from || found.to - found.from >= limits.lines)
     throw new read.DecodeError(`${at} is not a range of lines`)

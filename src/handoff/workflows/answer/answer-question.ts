@@ -27,7 +27,8 @@ import {
 import { generateAnswer } from './generate-answer.js'
 import { generateComparison } from './generate-comparison.js'
 import { holdLease, type Lease, leaseMs } from './lease.js'
-import { repositoryOf, stalenessAt, storedAnswer } from './report-answer.js'
+import { correctionsFor, stalenessAt, storedAnswer } from './report-answer.js'
+import { repositoryOf } from './resolve-run.js'
 import { failureOf, inProgress, passesByItself } from './retry.js'
 import { readThread } from './thread.js'
 import { whileAccountIsFull } from './wait-for-account.js'
@@ -165,7 +166,7 @@ function reuse(record: CompletedAnswer): Answered & { reusedFrom: string } {
 }
 
 async function generate(
-  { question, run, base, timer, request }: FoundQuestion,
+  { question, run, base, timer, request, corrections }: FoundQuestion,
   { record }: Lease,
   earlier: CompletedAnswer[],
   context: AppContext,
@@ -178,6 +179,7 @@ async function generate(
     run,
     timer,
     thread: await readThread(question, earlier, run.directory, context, signal),
+    corrections,
     ...(request.labels === undefined ? {} : { labels: request.labels }),
   }
   return base ? generateComparison({ ...job, base }, signal) : generateAnswer(job, signal)
@@ -208,7 +210,13 @@ async function store(
   const ours = stands === record
   const kept = stands.status === 'done' ? stands : record
   const stale = await stalenessAt(run.behind?.head, kept, run, found.request.github, context, cleanupSignal())
-  return { record: kept, run, reused: record.reusedFrom !== undefined || !ours, ...(stale ? { stale } : {}) }
+  return {
+    record: kept,
+    run,
+    reused: record.reusedFrom !== undefined || !ours,
+    ...(stale ? { stale } : {}),
+    corrections: correctionsFor(kept, found.corrections),
+  }
 }
 
 /** For people who look into the directory. The answer is given whether or not this can be written. */

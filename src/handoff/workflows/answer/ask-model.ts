@@ -3,6 +3,7 @@ import type { AppContext } from '../../context.js'
 import type { CompletedAnswer, Excerpt, SettledQuestion, Usage } from '../../domain/answer.js'
 import { streamFilter } from '../../domain/answers/answer-prompt.js'
 import type { ParsedReply } from '../../domain/answers/parse-reply.js'
+import type { Correction } from '../../domain/corrections/correction.js'
 import { costOf } from '../../domain/model-prices.js'
 import type { ModelReply, ModelRequest } from '../../domain/ports.js'
 import { sha256 } from '../../store/run-store.js'
@@ -38,6 +39,8 @@ export interface AnswerJob {
   timer: StepTimer
   /** Earlier answers of the same thread, oldest first. */
   thread: Said[]
+  /** What people corrected, where its lines are there. */
+  corrections: Correction[]
   /** Written on the sandbox, beside our own. */
   labels?: Record<string, string>
 }

@@ -3,12 +3,14 @@
 import type { AppContext } from '../../context.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question, SettledQuestion } from '../../domain/answer.js'
 import { answerIdOf, parseQuestion } from '../../domain/answers/question.js'
+import type { Correction, ShownCorrection } from '../../domain/corrections/correction.js'
 import type { GitHub } from '../../domain/github.js'
 import { type Layout, layout, parseRunId } from '../../domain/run.js'
 import { type AnswerPlace, readAnswer } from '../../store/answer-store.js'
 import { sha256 } from '../../store/run-store.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import type { AnswerStaleness } from '../pull-request/check-answer.js'
+import { correctionsOf } from '../read-corrections.js'
 import { type ChosenRun, type RunName, resolveRun, type Where } from './resolve-run.js'
 import { threadAfter } from './thread.js'
 
@@ -34,6 +36,8 @@ export interface AnswerResult {
   reused: boolean
   /** The ref's head has moved on from the run: what that means for the answer, as far as it is known. */
   stale?: AnswerStaleness
+  /** What people said about this answer. */
+  corrections?: readonly ShownCorrection[]
 }
 
 /** A question with its run and answer id. Finding it writes nothing. */
@@ -45,6 +49,8 @@ export interface FoundQuestion {
   /** The earlier run of a comparison. */
   base?: ChosenRun
   record?: AnswerRecord
+  /** What people corrected, where its lines are there. Read beside the answer. */
+  corrections: Correction[]
   timer: StepTimer
 }
 
@@ -82,8 +88,11 @@ export async function findAnswer(
   const id = early?.id ?? answerId(question, run.handoff.run, base?.handoff.run, context)
   // The run may be in a directory of an older spelling.
   const read = early?.directory === run.directory ? early.record : undefined
-  const record = isUnique(question) ? undefined : await (read ?? readAnswer(placeOf({ id, run }, context), signal))
-  return { request, question, id, run, ...(base ? { base } : {}), ...(record ? { record } : {}), timer }
+  const [record, corrections] = await Promise.all([
+    isUnique(question) ? undefined : (read ?? readAnswer(placeOf({ id, run }, context), signal)),
+    correctionsOf(context, run, signal),
+  ])
+  return { request, question, id, run, ...(base ? { base } : {}), ...(record ? { record } : {}), corrections, timer }
 }
 
 /** The question of a record that a job goes on with. */
@@ -97,7 +106,10 @@ export async function findQueued(
   const timer = startTimer(context.ports)
   const resolve = (run: string) => timer.step('look up', () => resolveRun(where, { run }, context, place, signal))
   const run = await resolve(name)
-  const record = await readAnswer(placeOf({ id, run }, context), signal)
+  const [record, corrections] = await Promise.all([
+    readAnswer(placeOf({ id, run }, context), signal),
+    correctionsOf(context, run, signal),
+  ])
   if (record === undefined) return undefined
   const base = record.compareWith && (await resolve(record.compareWith.run))
   const question = questionOf(record)
@@ -108,7 +120,7 @@ export async function findQueued(
     ...(labels ? { labels } : {}),
     ...(caller ? { caller } : {}),
   }
-  return { request, question, id, run, ...(base ? { base } : {}), record, timer }
+  return { request, question, id, run, ...(base ? { base } : {}), record, corrections, timer }
 }
 
 function questionOf(record: AnswerRecord): SettledQuestion {

@@ -1,11 +1,11 @@
 // What a caller receives with an answer that was stored before, or that is about an older commit.
 import type { AppContext } from '../../context.js'
 import type { CompletedAnswer } from '../../domain/answer.js'
+import type { Correction } from '../../domain/corrections/correction.js'
 import { isHandoffError } from '../../domain/errors.js'
-import { parseRepository } from '../../domain/run.js'
 import type { AnswerStaleness } from '../pull-request/check-answer.js'
 import type { AnswerRequest, AnswerResult, FoundQuestion } from './find-answer.js'
-import type { ChosenRun } from './resolve-run.js'
+import { type ChosenRun, repositoryOf } from './resolve-run.js'
 
 /** Undefined where there is nothing to say, or where it cannot be found out: that costs the remark and not the answer. */
 export function stalenessAt(
@@ -23,9 +23,6 @@ export function stalenessAt(
   })
 }
 
-/** As the run was stored: its directory may be in that spelling. */
-export const repositoryOf = ({ handoff }: ChosenRun) => parseRepository(handoff.repository, handoff.host)
-
 /** A failure of an outside service is no failure of the answer. */
 export async function optionally<T>(look: () => Promise<T>): Promise<T | undefined> {
   try {
@@ -37,12 +34,20 @@ export async function optionally<T>(look: () => Promise<T>): Promise<T | undefin
 }
 
 export async function storedAnswer(
-  { id, run, request }: FoundQuestion,
+  { id, run, request, corrections }: FoundQuestion,
   record: CompletedAnswer,
   context: AppContext,
   signal: AbortSignal,
 ): Promise<AnswerResult> {
   context.ports.emit({ type: 'answer-reused', id })
   const stale = await stalenessAt(run.behind?.head, record, run, request.github, context, signal)
-  return { record, run, reused: true, ...(stale ? { stale } : {}) }
+  return { record, run, reused: true, ...(stale ? { stale } : {}), corrections: correctionsFor(record, corrections) }
+}
+
+/** Of this answer, and of the one whose words it repeats. */
+export function correctionsFor(
+  { id, reusedFrom }: Pick<CompletedAnswer, 'id' | 'reusedFrom'>,
+  corrections: readonly Correction[],
+): Correction[] {
+  return corrections.filter(({ answer }) => answer !== undefined && (answer === id || answer === reusedFrom))
 }

@@ -6,6 +6,7 @@ import {
   fullName,
   type Layout,
   layoutAsSpelled,
+  parseRepository,
   parseRunId,
   parseSha,
   type Repository,
@@ -34,6 +35,10 @@ export interface ChosenRun extends SealedRun {
   /** Set when the run is of an older commit than the ref's head. The caller is informed. */
   behind?: { head: string }
 }
+
+/** As the run was stored: its directory may be in that spelling. */
+export const repositoryOf = ({ handoff }: Pick<ChosenRun, 'handoff'>) =>
+  parseRepository(handoff.repository, handoff.host)
 
 export interface Where {
   repository: Repository

@@ -4,6 +4,7 @@ import type { CompletedAnswer } from '../../domain/answer.js'
 import type { Target } from '../../domain/answers/comment-event.js'
 import type { AnswerPlace } from '../../domain/answers/permalinks.js'
 import { answerMarkdown } from '../../domain/answers/render-answer.js'
+import type { ShownCorrection } from '../../domain/corrections/correction.js'
 import { isHandoffError } from '../../domain/errors.js'
 import type { Call, GitHub } from '../../domain/github.js'
 import { safeText } from '../../domain/markdown/sanitize.js'
@@ -34,6 +35,7 @@ interface ShownAnswer {
   reused: boolean
   /** Remarks shown above the answer: which run was used, and why. */
   notes?: readonly string[]
+  corrections?: readonly ShownCorrection[]
 }
 
 type Spoken = 'github' | 'target' | 'question' | 'asker' | 'clock' | 'link' | 'onNotice' | 'onComment' | 'signal'
@@ -47,12 +49,16 @@ interface CommentQuestion<A extends ShownAnswer> extends Pick<Conversation<A>, S
   answer: (wanted: ThreadQuestion, onProgress: (text: string) => void) => Promise<A>
 }
 
+/** Many answers are there before; a stored one always is. */
+const opensAfterMs = 10_000
+
 export function answerInComment<A extends ShownAnswer>(of: CommentQuestion<A>): Promise<ConversationResult<A>> {
   const { github, target, redact, signal } = of
   const { repository } = target.thread
   let places: RunPlace[] | undefined
   return runConversation<A>({
     ...of,
+    opensAfterMs,
     harmless: (text) => safeText(redact(text)),
     async answer(onProgress) {
       // Resolved once, when the question is accepted: what is pushed later is named, not read.
@@ -82,16 +88,23 @@ async function findRunPlaces(github: GitHub, target: Target, call: Call): Promis
 interface CommentContext
   extends Pick<CommentQuestion<ShownAnswer>, 'github' | 'redact' | 'place' | 'onNotice' | 'signal'> {
   repository: string
+  /** The login of the asker, if the comment answers a person. */
+  asker?: string | undefined
   /** The pull request or branch whose head is compared with the answered commit. */
   about: { pull: number } | { branch: string }
 }
 
 /** The answer in parts, each with room to spare below GitHub's limit. */
-export async function commentParts(on: CommentContext, { record, reused, notes }: ShownAnswer): Promise<string[]> {
+export async function commentParts(
+  on: CommentContext,
+  { record, reused, notes, corrections = [] }: ShownAnswer,
+): Promise<string[]> {
   const stale = await stalenessNote(on, record)
   const markdown = answerMarkdown(record, on.place, {
     form: 'comment',
     reused,
+    corrections,
+    ...(on.asker === undefined ? {} : { asker: on.asker }),
     ...(notes === undefined ? {} : { notes }),
     ...(stale === undefined ? {} : { stale }),
   })

@@ -22,12 +22,12 @@ export async function checkPermission(
   if (isBot(user)) return { allowed: false, reason: 'bot', text: `${user.login} is a bot; bots are not answered.` }
   const { level, roleName, user: known } = await github.permissionOf(repository, user.login, call)
   if (known !== null && known.id !== user.id) {
-    const text = `${user.login} is no longer the account that wrote the question.`
+    const text = `${user.login} is no longer the account that wrote the comment.`
     return { allowed: false, reason: 'other-account', text }
   }
   if (permissionLevels.indexOf(level) >= permissionLevels.indexOf(allow)) return { allowed: true, level }
   const has = level === 'none' ? 'no permission' : `the permission ${roleName}`
-  const text = `${user.login} has ${has} in ${repository}; asking takes ${allow}.`
+  const text = `${user.login} has ${has} in ${repository}; this takes ${allow}.`
   return { allowed: false, reason: 'permission', text }
 }
 

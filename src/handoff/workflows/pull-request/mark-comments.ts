@@ -134,10 +134,11 @@ async function readRecord(
 /** Comments leave 500 characters free, and the warning must not exceed GitHub's limit. */
 const longestWords = 300
 
-function warningText({ text: reported, changed, head }: AnswerStaleness): string {
+function warningText({ text: reported, citations, head }: AnswerStaleness): string {
   const words = safeInline(reported)
   if (words.length <= longestWords) return words
-  return safeInline(`The head is now ${head.slice(0, 7)}; ${changed.length} of the cited ranges changed.`)
+  const changed = citations.filter(({ verdict }) => verdict !== 'same' && verdict !== 'moved').length
+  return safeInline(`The head is now ${head.slice(0, 7)}; ${changed} of the cited ranges changed.`)
 }
 
 /** Several answers at one commit share one comparison. */
@@ -177,7 +178,7 @@ function setStaleWarning(body: string, stale: { head: string; words: string } | 
 }
 
 /** The run and the answer that the comment shows. The last rows count, because the model may have written earlier ones. */
-function readShownAnswer(body: string): { run: string; answer: string } | undefined {
+export function readShownAnswer(body: string): { run: string; answer: string } | undefined {
   const run = [...body.matchAll(/^\| Run \| `([0-9a-f]{40}-[a-z0-9][a-z0-9-]{0,63})` \|$/gm)].at(-1)?.[1]
   const answer = [...body.matchAll(/^\| Answer \| `([0-9a-f]{32})` \|$/gm)].at(-1)?.[1]
   return run === undefined || answer === undefined ? undefined : { run, answer }

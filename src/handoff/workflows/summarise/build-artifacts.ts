@@ -1,6 +1,7 @@
 // Has the summary written, or takes over the previous one, and builds the files that only the host writes.
 
 import type { AppContext } from '../../context.js'
+import type { Correction } from '../../domain/corrections/correction.js'
 import { readFileTable } from '../../domain/file-table.js'
 import type { Handoff } from '../../domain/handoff-record.js'
 import { artifact, fullName } from '../../domain/run.js'
@@ -32,6 +33,8 @@ interface PreparedInput {
   previous: PreviousRun | undefined
   /** What became of the lines that the previous summary cites. */
   relocations: readonly Relocation[]
+  /** What people corrected, where its lines are there. */
+  corrections: readonly Correction[]
   /** Every path of the commit. */
   table: FileTable | undefined
   checkpoint: Checkpoint
@@ -64,7 +67,7 @@ export async function buildArtifacts(
   request: SummariseRequest,
   context: AppContext,
   survey: Survey,
-  { previous, relocations, table, checkpoint }: PreparedInput,
+  { previous, relocations, corrections, table, checkpoint }: PreparedInput,
   signal: AbortSignal,
 ): Promise<SummaryArtifacts> {
   const { ports } = context
@@ -74,6 +77,7 @@ export async function buildArtifacts(
     model: ports.model,
     limits: summaryLimits(context),
     ...(previous ? { previous: previous.summary, relocations, anew: request.force === true } : {}),
+    corrections,
     checkpoint,
     emit: ports.emit,
     signal,

@@ -1,6 +1,7 @@
 // Finds the earlier run whose summary is kept as far as it is still true: the first candidate that is sealed and intact. Finding none is no error.
 
 import type { AppContext } from '../../context.js'
+import type { Correction } from '../../domain/corrections/correction.js'
 import { readFileTable } from '../../domain/file-table.js'
 import { type Handoff, isOf } from '../../domain/handoff-record.js'
 import { artifact, type Layout, type Repository } from '../../domain/run.js'
@@ -126,9 +127,15 @@ async function readRun(
 /** The task of a sandbox program is one environment variable, which may have 128 KiB. */
 const citedBytes = 80_000
 
-/** The cited lines of a summary, by file. What exceeds the room counts as changed. */
-export function citedFiles(record: SummaryRecord | undefined): CitedFile[] {
-  const citations = record ? statementsOf(record).flatMap((statement) => statement.citations) : []
+/** The cited lines of a summary, then those of corrections, by file. What exceeds the room counts as changed. */
+export function citedFiles(
+  record: SummaryRecord | undefined,
+  corrections: readonly Pick<Correction, 'places'>[] = [],
+): CitedFile[] {
+  const citations = [
+    ...(record ? statementsOf(record).flatMap((statement) => statement.citations) : []),
+    ...corrections.flatMap(({ places }) => places),
+  ]
   let room = citedBytes
   const files = Map.groupBy(citations, ({ path, blob }) => `${blob} ${path}`).values()
   return [...files].flatMap((places) => {

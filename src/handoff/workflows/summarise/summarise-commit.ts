@@ -4,6 +4,7 @@
 // the sandbox stored, and writes the summary, the cache and the handoff record itself.
 
 import type { AppContext } from '../../context.js'
+import { type Correction, encodeCorrections, keepCorrections } from '../../domain/corrections/correction.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import { type Handoff, isOf } from '../../domain/handoff-record.js'
 import {
@@ -24,6 +25,7 @@ import { prepareRef } from '../../store/ref-store.js'
 import { readSealed, type SealedRun } from '../../store/run-store.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import { noteSeal } from '../audit-log.js'
+import { correctionsOf } from '../read-corrections.js'
 import { readChange, readDiagram, readStatements, readSummary } from '../read-summary.js'
 import { buildArtifacts, summaryLimits } from './build-artifacts.js'
 import { buildHandoff, formOf, hashPatterns } from './build-handoff.js'
@@ -31,6 +33,7 @@ import { openCheckpoint } from './checkpoint.js'
 import { checkedDiagram, diagramFile } from './diagram-file.js'
 import { refuseImpossibleLimits } from './plan-summary.js'
 import { citedFiles, findPreviousRun } from './previous-run.js'
+import { readOwnCorrections } from './read-own-corrections.js'
 import { surveyInSandbox } from './survey-in-sandbox.js'
 import type { SummariseRequest, SummariseResult } from './types.js'
 import { verifyRun } from './verify-run.js'
@@ -75,16 +78,20 @@ async function createRun(
   const previousRun = findPreviousRun(context, older ? [place, older] : [place], request, signal)
   const checkpoint = openCheckpoint(ports.drive, place.checkpoint(commit.sha), signal)
 
-  const cited = previousRun.then((previous) => citedFiles(request.force ? undefined : previous?.summary.record))
+  const correcting = readOwnCorrections(request, context, place, signal)
+  const cited = Promise.all([previousRun, correcting]).then(([previous, corrections]) =>
+    citedFiles(request.force ? undefined : previous?.summary.record, corrections),
+  )
   const found = await surveyInSandbox({ request, context, timer, run, directory, cited }, signal)
   const table = await timer.step('verify', () => verifyRun(request, context, directory, found, signal))
-  const previous = await previousRun
+  const [previous, corrections] = await Promise.all([previousRun, correcting])
+  const held = keepCorrections(corrections, found.relocations, commit.sha)
   const artifacts = await timer.step('summarise', () =>
     buildArtifacts(
       request,
       context,
       found.survey,
-      { previous, relocations: found.relocations, table, checkpoint },
+      { previous, relocations: found.relocations, corrections: held.corrections, table, checkpoint },
       signal,
     ),
   )
@@ -100,6 +107,7 @@ async function createRun(
     ...artifacts.files,
     ...(diagram ? [diagramFile(diagram)] : []),
     ...(change ? [changeFile(change)] : []),
+    ...(corrections.length > 0 ? [{ path: artifact.corrections, bytes: encodeCorrections(held) }] : []),
   ]
 
   const sealedAt = new Date(ports.clock.now()).toISOString()
@@ -134,11 +142,14 @@ async function createRun(
     statements,
     ...(diagram ? { diagram } : {}),
     ...(change ? { change } : {}),
+    corrections: held.corrections.filter(ofSummary),
     reused: false,
     refMoved,
     differences: [],
   }
 }
+
+const ofSummary = ({ answer }: Correction) => answer === undefined
 
 // ── look up ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -209,11 +220,12 @@ async function reuseRun(
   const directory = place.run(handoff.run)
   context.ports.emit({ type: 'run-chosen', run: handoff.run, directory, reused: true })
   const { base } = request
-  const [summary, statements, diagram, change, refMoved] = await Promise.all([
+  const [summary, statements, diagram, change, corrections, refMoved] = await Promise.all([
     readSummary(context, directory, handoff, signal),
     readStatements(context, directory, handoff, signal),
     readDiagram(context, directory, handoff, signal),
     base === undefined ? undefined : readChange(context, directory, handoff, base, signal),
+    correctionsOf(context, { directory, handoff }, signal),
     prepareRef(context.ports, place, request.commit, signal).finish(signal),
   ])
   const differences = findDifferences(request, context, handoff)
@@ -225,6 +237,7 @@ async function reuseRun(
     ...(statements ? { statements } : {}),
     ...(diagram ? { diagram } : {}),
     ...(change ? { change } : {}),
+    corrections: corrections.filter(ofSummary),
     reused: true,
     refMoved,
     differences,

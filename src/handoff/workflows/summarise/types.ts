@@ -2,6 +2,7 @@
 
 import type { AnswerPlace } from '../../domain/answers/permalinks.js'
 import type { ChangeReport } from '../../domain/change/change-report.js'
+import type { Correction } from '../../domain/corrections/correction.js'
 import type { Diagram } from '../../domain/graph/diagram.js'
 import type { Handoff } from '../../domain/handoff-record.js'
 import type { Model } from '../../domain/ports.js'
@@ -53,6 +54,8 @@ export interface SummariseResult {
   change?: ChangeReport
   /** Who imports whom; absent in old runs and where nothing imports anything. */
   diagram?: Diagram
+  /** What people corrected in summaries, where its lines are there. */
+  corrections: Correction[]
   /** True when the commit already had a sealed run. Then no sandbox and no model was used. */
   reused: boolean
   /** True when the ref names this commit now. */
@@ -84,6 +87,8 @@ export interface SummaryInput {
   anew?: boolean
   /** What became of the lines that the previous summary cites. */
   relocations?: readonly Relocation[]
+  /** What people corrected, for the model to know. */
+  corrections?: readonly Correction[]
   checkpoint?: Checkpoint
   emit: (event: RunEvent) => void
   signal: AbortSignal

@@ -30,6 +30,8 @@ const longestSection = 16
 /** Lines shown around lost ones, on each side, and of a new file. */
 const aroundLines = 15
 const newFileLines = 60
+/** Corrections that one request shows. */
+const mostCorrections = 10
 /** New files that one request shows. */
 const mostNewFiles = 6
 
@@ -81,9 +83,21 @@ function planSection(
   if (files.length === 0) return undefined
   const lost = section.lost.map(({ statement }) => statement)
   const build = (data: { files: ShownFile[] }) =>
-    updateMessages({ heading: section.heading, kept: section.kept, lost, files: data.files })
+    updateMessages({
+      heading: section.heading,
+      kept: section.kept,
+      lost,
+      files: data.files,
+      corrections: correctionsAbout(context, data.files),
+    })
   const shown = fitRequest(context, context.sizes.summary.input, { files }, build)
   return shown && { messages: shown.messages, shown, most: lost.length + added.length }
+}
+
+/** Corrections of lines in the files that are shown. */
+function correctionsAbout({ corrections = [] }: SummaryContext, files: readonly ShownFile[]) {
+  const shown = new Set(files.map(({ path }) => path))
+  return corrections.filter(({ places }) => places.some(({ path }) => shown.has(path))).slice(-mostCorrections)
 }
 
 /** The present lines around the lost ones, as far as their files are still there and were read. */

@@ -36,12 +36,16 @@ interface Reply {
 const missing = ({ split }: Reply) => split.sections.filter((text) => text === '').length
 const isComplete = (reply: Reply) => !reply.cut && missing(reply) === 0
 
+/** The newest are shown. */
+const mostCorrections = 20
+
 /** Shows less of the data if the request or the budget has no room for all of it, and emits a notice. */
 async function askWithin(context: SummaryContext, data: SectionData, most = 1): Promise<Reply | undefined> {
-  const { asker, sizes, facts } = context
+  const { asker, sizes, facts, corrections = [] } = context
   const tree = facts.tree
   for (const share of [1, 0.5, 0.2, 0.05]) {
-    const build = (shown: { notes: DirectoryNote[]; files: ShownFile[] }) => summaryMessages({ tree, ...shown })
+    const build = (shown: { notes: DirectoryNote[]; files: ShownFile[] }) =>
+      summaryMessages({ tree, corrections: corrections.slice(-mostCorrections), ...shown })
     const fitted = fitRequest(context, sizes.summary.input, data, build, share * most)
     if (!fitted) return undefined
     const { messages } = fitted

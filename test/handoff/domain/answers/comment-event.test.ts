@@ -27,6 +27,7 @@ test('a question in the conversation', () => {
   const comment = say('/ask how is the token refreshed?\r\n\r\nIn src/auth, I mean.')
   const wanda = local.addUser('wanda')
   expect(read(comment)).toEqual({
+    command: 'ask',
     target: {
       thread: { kind: 'issue', repository: 'octo/tools', number: pull.number },
       question: comment.id,
@@ -69,7 +70,7 @@ test.each([
   '`/ask why`',
   '<!-- handoff:ask v=1 -->\n/ask why',
 ])('%j asks nothing', (body) => {
-  expect(read(say(body))).toEqual({ ignored: 'The comment does not start with /ask.' })
+  expect(read(say(body))).toEqual({ ignored: 'The comment does not start with /ask or /correct.' })
 })
 
 test('a question on an issue is about the default branch', () => {

@@ -61,9 +61,6 @@ describe('an answer as a comment', () => {
 
       **Sources**: 2 of 3 citations verified. One sentence has no source that could be verified; it is marked (unsupported).
 
-      - [\`src/token.ts:41-44\`](https://github.com/octo-org/octo-repo/blob/a1b2c3d4e5f6a7b8c9d0a1b2c3d4e5f6a7b8c9d0/src/token.ts#L41-L44)
-      - [\`docs/my notes.md:3\`](https://github.com/octo-org/octo-repo/blob/a1b2c3d4e5f6a7b8c9d0a1b2c3d4e5f6a7b8c9d0/docs/my%20notes.md?plain=1#L3)
-
       <details>
       <summary>How this was answered</summary>
 
@@ -81,7 +78,7 @@ describe('an answer as a comment', () => {
 
       </details>
 
-      Answered at \`a1b2c3d\` of \`octo-org/octo-repo\`. The head is now \`def5678\`; still valid. Ask again: \`/ask your question\`.
+      Answered at \`a1b2c3d\` of \`octo-org/octo-repo\`. The head is now \`def5678\`; still valid. Written by the model \`gpt-4o\`; every link was checked. Ask again: \`/ask your question\`.
       "
     `)
   })
@@ -169,7 +166,7 @@ describe('the same answer elsewhere', () => {
   it('is a file without HTML for people who read it as it is', () => {
     const file = answerFile(record, place)
     expect(file).not.toMatch(/<[a-z]/)
-    expect(file).toContain('## Sources\n\n2 of 3 citations verified.')
+    expect(file).toContain('**Sources**: 2 of 3 citations verified.')
     expect(file).toContain('## How this was answered\n\n- Model: `gpt-4o`')
   })
 
@@ -203,7 +200,6 @@ describe('the same answer elsewhere', () => {
       expect(linksIn(data.markdown)).toContain(url)
     }
     expect(linksIn(answerMarkdown(record, place, { form: 'job-summary' }))).toEqual([
-      ...data.citations.map((one) => one.url),
       ...data.citations.map((one) => one.url),
     ])
   })

@@ -57,7 +57,7 @@ describe('what became of the evidence', () => {
     const cited = [at('a.ts', 1, 11), at('a.ts', 13, 32), at('a.ts', 33, 40), at('b.ts', 1, 100)]
     expect(staleness(cited, [modified('a.ts', patch)])).toEqual({
       valid: true,
-      changed: [],
+      citations: cited.map((range) => ({ ...range, verdict: 'same' })),
       sentence: 'still valid: none of the 4 cited ranges changed',
     })
   })
@@ -66,9 +66,10 @@ describe('what became of the evidence', () => {
     const found = staleness([at('a.ts', 10, 20), at('a.ts', 30, 34), at('b.ts', 1)], [modified('a.ts', patch)])
     expect(found).toEqual({
       valid: false,
-      changed: [
-        { ...at('a.ts', 10, 20), why: 'changed' },
-        { ...at('a.ts', 30, 34), why: 'changed' },
+      citations: [
+        { ...at('a.ts', 10, 20), verdict: 'changed' },
+        { ...at('a.ts', 30, 34), verdict: 'changed' },
+        { ...at('b.ts', 1), verdict: 'same' },
       ],
       sentence: '2 of the 3 cited ranges changed: a.ts:10-20, a.ts:30-34',
     })
@@ -88,11 +89,15 @@ describe('what became of the evidence', () => {
       { path: 'a.ts', status: 'added', patch: '@@ -0,0 +1 @@\n+b' },
     ]
     const found = staleness([at('gone.ts', 1), at('old.ts', 1), at('old.ts', 2), at('a.ts', 1)], files)
-    expect(found.changed.map(({ path, from, why }) => [path, from, why])).toEqual([
-      ['gone.ts', 1, 'deleted'],
-      ['old.ts', 2, 'changed'],
+    expect(found.citations.map(({ path, from, verdict, now }) => [path, from, verdict, now])).toEqual([
+      ['gone.ts', 1, 'gone', undefined],
+      ['old.ts', 1, 'moved', 'new.ts'],
+      ['old.ts', 2, 'changed', 'new.ts'],
+      ['a.ts', 1, 'same', undefined],
     ])
-    expect(found.sentence).toBe('2 of the 4 cited ranges changed: gone.ts:1 (deleted), old.ts:2')
+    expect(found.sentence).toBe(
+      '2 of the 4 cited ranges changed: gone.ts:1 (deleted), old.ts:2; 1 of the 4 cited ranges moved: old.ts:1 to new.ts',
+    )
   })
 
   it('says what cannot be known', () => {
@@ -101,7 +106,7 @@ describe('what became of the evidence', () => {
     expect(found.sentence).toBe(
       '1 of the 2 cited ranges changed: a.ts:12; whether 1 of the 2 cited ranges changed is not known, because the difference is too large to be shown: big.ts:5',
     )
-    expect(staleness([at('a.ts', 1)], [], { complete: false }).changed[0]).toMatchObject({ why: 'unknown' })
+    expect(staleness([at('a.ts', 1)], [], { complete: false }).citations[0]).toMatchObject({ verdict: 'unknown' })
   })
 
   it('knows by its blob that a file is as it was', () => {

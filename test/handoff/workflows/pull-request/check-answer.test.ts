@@ -36,7 +36,8 @@ describe('by the tables of two runs', () => {
       storeAnswer(there, run, [makeCitation('a.ts', 1, 3), makeCitation('a.ts', 9), makeCitation('b.ts', 2)]),
       sha(2),
     )
-    expect(found).toMatchObject({ valid: true, changed: [], precision: 'files', answered: sha(1), head: sha(2) })
+    expect(found).toMatchObject({ valid: true, precision: 'files', answered: sha(1), head: sha(2) })
+    expect(found!.citations.map(({ verdict }) => verdict)).toEqual(['same', 'same', 'same'])
     expect(found!.text).toBe(`The head is now ${sha(2).slice(0, 7)}; still valid: none of the 3 cited ranges changed.`)
   })
 
@@ -50,12 +51,14 @@ describe('by the tables of two runs', () => {
       makeCitation('d.ts', 1),
     ])
     const found = await ask(record, sha(2))
-    expect(found!.changed.map(({ path, why }) => [path, why])).toEqual([
-      ['a.ts', 'file'],
-      ['c.ts', 'deleted'],
+    expect(found!.citations.map(({ path, verdict, now }) => [path, verdict, now])).toEqual([
+      ['a.ts', 'changed', undefined],
+      ['b.ts', 'moved', 'moved/b.ts'],
+      ['c.ts', 'gone', undefined],
+      ['d.ts', 'same', undefined],
     ])
     expect(found!.sentence).toBe(
-      '1 of the 4 cited ranges changed: c.ts:1 (deleted); 1 of the 4 cited ranges lies in a file that changed, in which lines is not known: a.ts:1',
+      '1 of the 4 cited ranges changed: c.ts:1 (deleted); 1 of the 4 cited ranges lies in a file that changed, in which lines is not known: a.ts:1; 1 of the 4 cited ranges moved: b.ts:1 to moved/b.ts',
     )
   })
 
@@ -128,7 +131,10 @@ test('GitHub tells lines; where it has forgotten a commit, the runs tell files',
   const of = (asked: typeof record, at: string) =>
     checkStaleness({ repository: there.repository, record: asked, head: at }, there.context, github, never)
   const found = await of(record, head)
-  expect(found).toMatchObject({ precision: 'lines', changed: [{ path: 'a.ts', from: 2, to: 2, why: 'changed' }] })
+  expect(found).toMatchObject({
+    precision: 'lines',
+    citations: [{ verdict: 'same' }, { path: 'a.ts', from: 2, to: 2, verdict: 'changed' }],
+  })
   const shown = answerMarkdown(
     record,
     { host: 'github.com', repository: 'octo/tools' },
@@ -139,6 +145,6 @@ test('GitHub tells lines; where it has forgotten a commit, the runs tell files',
   const lost = await sealed(sha(1), { 'a.ts': 1 })
   expect(await of(storeAnswer(there, lost, [makeCitation('a.ts', 1)]), head)).toMatchObject({
     precision: 'files',
-    changed: [{ why: 'file' }],
+    citations: [{ verdict: 'changed' }],
   })
 })

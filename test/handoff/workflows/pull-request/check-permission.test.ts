@@ -59,10 +59,10 @@ test('in a private repository a stranger has none, and learns it', async () => {
   expect(await allowed('passer-by', 'read', 'octo/closed')).toEqual({
     allowed: false,
     reason: 'permission',
-    text: 'passer-by has no permission in octo/closed; asking takes read.',
+    text: 'passer-by has no permission in octo/closed; this takes read.',
   })
   expect(await allowed('remy', 'write')).toMatchObject({
-    text: 'remy has the permission read in octo/open; asking takes write.',
+    text: 'remy has the permission read in octo/open; this takes write.',
   })
 })
 

@@ -1,0 +1,43 @@
+// Which corrections of a repository hold for a run. The run says what became of the lines, for corrections that are older than it. For younger ones
+// the file table tells whether their files have the same content.
+import type { ReadContext } from '../context.js'
+import { type Correction, decodeCorrections, type HeldCorrections } from '../domain/corrections/correction.js'
+import { artifact } from '../domain/run.js'
+import type { ChosenRun } from './answer/resolve-run.js'
+import { readBlobs } from './read-file-tables.js'
+import { findSealedFile } from './read-summary.js'
+
+type Run = Pick<ChosenRun, 'directory' | 'handoff'>
+
+/** `bytes` are the repository's list. */
+export async function heldCorrections(
+  context: ReadContext,
+  run: Run,
+  bytes: Uint8Array,
+  signal: AbortSignal,
+): Promise<Correction[]> {
+  const { commit, repositoryId: own } = run.handoff
+  const all = decodeCorrections(bytes).corrections.filter(({ repositoryId: id }) => (id ?? own) === (own ?? id))
+  const known = all.length === 0 ? nothingHeld : await readHeld(context, run, signal)
+  const held = new Map(known.corrections.map((correction) => [correction.id, correction]))
+  const ended = new Set(known.ended)
+  const isYounger = ({ id, commit: of }: Correction) => of !== commit && !held.has(id) && !ended.has(id)
+  const blobs = all.some(isYounger) ? await readBlobs(context, run, signal) : undefined
+  const isThere = (correction: Correction) => correction.places.every(({ path, blob }) => blobs?.get(path) === blob)
+  return all.flatMap((correction) => {
+    if (correction.commit === commit) return [correction]
+    if (!isYounger(correction)) return held.get(correction.id) ?? []
+    return isThere(correction) ? [{ ...correction, commit }] : []
+  })
+}
+
+const nothingHeld: HeldCorrections = { corrections: [], ended: [] }
+
+async function readHeld(
+  context: ReadContext,
+  { directory, handoff }: Run,
+  signal: AbortSignal,
+): Promise<HeldCorrections> {
+  const bytes = await findSealedFile(context, directory, handoff, artifact.corrections, 4_000_000, signal)
+  return bytes ? decodeCorrections(bytes) : nothingHeld
+}

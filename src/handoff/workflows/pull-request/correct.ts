@@ -1,0 +1,216 @@
+// Carries out `/correct` on a comment of handoff: finds what the comment shows and the lines that it cites, writes or removes the correction, and shows
+// it in that comment. The entry point has checked the permission.
+import type { ReadContext } from '../../context.js'
+import type { Target } from '../../domain/answers/comment-event.js'
+import {
+  anyMarker,
+  correctionReplyMarker,
+  readAnswerMarker,
+  readAskMarker,
+  summaryMarker,
+} from '../../domain/answers/comment-marker.js'
+import type { AnswerPlace } from '../../domain/answers/permalinks.js'
+import {
+  type CorrectCommand,
+  type Correction,
+  correctionLimits,
+  evidenceOf,
+  namedPlaces,
+  requireText,
+} from '../../domain/corrections/correction.js'
+import { correctionsBlock, setCorrections } from '../../domain/corrections/render-corrections.js'
+import { HandoffError, isHandoffError } from '../../domain/errors.js'
+import type { Author, Call, Comment, GitHub } from '../../domain/github.js'
+import { safeText } from '../../domain/markdown/sanitize.js'
+import { type Layout, layout, type Repository } from '../../domain/run.js'
+import { type Evidence, statementsOf } from '../../domain/summary/summary-record.js'
+import { changeCorrections } from '../../store/correction-store.js'
+import { type ChosenRun, type RunName, resolveRun } from '../answer/resolve-run.js'
+import { getAnswer } from '../browse.js'
+import { correctionsOf } from '../read-corrections.js'
+import { readStatements } from '../read-summary.js'
+import { readShownAnswer } from './mark-comments.js'
+import { questionKey } from './status-comment.js'
+
+interface CorrectRequest {
+  github: GitHub
+  context: ReadContext
+  repository: Repository
+  /** The comment with the command, and its thread. */
+  target: Target
+  author: Author
+  command: CorrectCommand
+  /** Where links lead. */
+  place: AnswerPlace
+  /** Removes our own keys from foreign text. */
+  redact: (text: string) => string
+}
+
+type CorrectResult = { done: 'written' | 'removed'; places: number } | { refused: HandoffError }
+
+/** A command that cannot be carried out gets a reply that says why; other failures reject. */
+export async function correctComment(request: CorrectRequest, signal: AbortSignal): Promise<CorrectResult> {
+  const { github, target } = request
+  const call = { signal }
+  try {
+    const result = await carryOut(request, call)
+    await github.addReaction(questionKey(target), 'rocket', call)
+    return result
+  } catch (error) {
+    if (!isHandoffError(error, 'invalid-input') && !isHandoffError(error, 'not-found')) throw error
+    const marker = correctionReplyMarker(target.question)
+    const body = `${marker}\n😕 Nothing was changed. ${safeText([error.message, error.next ?? ''].join(' ').trim())}`
+    await github.addReaction(questionKey(target), 'confused', call)
+    await github.ensureComment(target.thread, { marker, body }, call)
+    return { refused: error }
+  }
+}
+
+async function carryOut(request: CorrectRequest, call: Call): Promise<CorrectResult> {
+  const { context, repository, command, target } = request
+  const place = layout(context.root, repository)
+  const subject = await findSubject(request, place, call)
+  if (command.remove) {
+    const places = await removeCorrections(request, subject, place, call)
+    await showIn(request, subject, call)
+    return { done: 'removed', places }
+  }
+  const correction = newCorrection(request, subject)
+  await changeCorrections(
+    context.ports.drive,
+    place,
+    (found) => (found.some(({ id }) => id === correction.id) ? found : [...withRoom(found), correction]),
+    call.signal,
+  )
+  await showIn(request, subject, call)
+  return { done: 'written', places: correction.places.length }
+
+  function newCorrection({ author, redact }: CorrectRequest, { run, answer, places }: Subject): Correction {
+    const text = requireText(redact(command.text))
+    return {
+      id: `${target.thread.kind}-${target.question}`,
+      at: new Date(context.ports.clock.now()).toISOString(),
+      by: author.login,
+      text,
+      ...(answer === undefined ? {} : { answer }),
+      ...(run.handoff.repositoryId === undefined ? {} : { repositoryId: run.handoff.repositoryId }),
+      commit: run.handoff.commit,
+      places: placesFor(text, places, answer !== undefined),
+    }
+  }
+}
+
+function withRoom(found: readonly Correction[]): readonly Correction[] {
+  if (found.length < correctionLimits.corrections) return found
+  throw new HandoffError('invalid-input', `The repository has ${found.length} corrections, and no more are taken.`, {
+    next: 'Remove one that is no longer needed with /correct --remove below the comment that shows it.',
+  })
+}
+
+/** The cited lines that the text names. Without any, a correction of an answer is about all that the answer cites. */
+function placesFor(text: string, places: readonly Evidence[], isAnswer: boolean): Evidence[] {
+  const named = namedPlaces(text, places)
+  if (named.length > 0 || isAnswer) return (named.length > 0 ? named : [...places]).slice(0, correctionLimits.places)
+  throw new HandoffError('invalid-input', 'The correction of a summary has to name lines that the summary cites.', {
+    next: 'Write them as the summary does, for example: /correct src/main.ts:10-12 is called once at start.',
+  })
+}
+
+async function removeCorrections(
+  { context, command }: CorrectRequest,
+  { answer }: Subject,
+  place: Layout,
+  { signal }: Call,
+): Promise<number> {
+  let removed = 0
+  const isMeant = (one: Correction) =>
+    one.answer === answer && (command.text === '' || namedPlaces(command.text, one.places).length > 0)
+  await changeCorrections(
+    context.ports.drive,
+    place,
+    (found) => {
+      const left = found.filter((one) => !isMeant(one))
+      removed = Math.max(removed, found.length - left.length)
+      return left.length === found.length ? found : left
+    },
+    signal,
+  )
+  if (removed > 0) return removed
+  throw new HandoffError('not-found', 'There is no correction here to remove.', {
+    next: 'Write /correct --remove and the link of the comment that shows the correction.',
+  })
+}
+
+// ── what is corrected ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface Subject {
+  comment: Comment
+  run: ChosenRun
+  /** The answer that the comment shows; a summary where absent. */
+  answer?: string
+  /** What it cites. */
+  places: Evidence[]
+}
+
+/** The comment that the command links to, or the newest one before it in its thread. */
+async function findSubject(request: CorrectRequest, place: Layout, call: Call): Promise<Subject> {
+  const { github, context, target, command } = request
+  const own = await github.ownComments(target.thread, { marker: anyMarker }, call)
+  const subjects = own.filter(({ body }) => isFirstPart(body) || body.startsWith(summaryMarker))
+  const linked = command.comment
+  const comment =
+    linked === undefined
+      ? subjects
+          .filter(({ id }) => id < target.question)
+          .toSorted(answersLast)
+          .at(-1)
+      : subjects.find(({ id }) => id === linked)
+  if (comment === undefined) throw nothingToCorrect(linked !== undefined)
+  const find = (name: RunName) => resolveRun({ repository: request.repository }, name, context, place, call.signal)
+  if (comment.body.startsWith(summaryMarker)) {
+    const { head } = await github.pull(target.thread.repository, target.thread.number, call)
+    const run = await find({ commit: head.sha })
+    const statements = await readStatements(context, run.directory, run.handoff, call.signal)
+    return { comment, run, places: statements ? statementsOf(statements).flatMap(({ citations }) => citations) : [] }
+  }
+  const parts = own.filter((one) => questionOf(one) === questionOf(comment)).map(({ body }) => body)
+  const shown = readShownAnswer(parts.join('\n'))
+  if (shown === undefined) throw nothingToCorrect(linked !== undefined)
+  const run = await find({ run: shown.run })
+  const record = await getAnswer(context, run, shown.answer, call.signal)
+  const places = record.status === 'done' ? evidenceOf(record) : []
+  if (places.length > 0) return { comment, run, answer: shown.answer, places }
+  throw new HandoffError('invalid-input', 'The answer cites no line, so a correction of it would never end.', {
+    next: 'Ask again with /ask --fresh, or correct an answer that cites lines.',
+  })
+}
+
+/** An answer before the summary: the summary's comment is one of the first, and changes. */
+const answersLast = (a: Comment, b: Comment) => Number(isFirstPart(a.body)) - Number(isFirstPart(b.body)) || a.id - b.id
+
+function isFirstPart(body: string): boolean {
+  const asked = readAskMarker(body)
+  return asked ? asked.part === 1 && asked.state === 'done' : readAnswerMarker(body)?.part === 1
+}
+
+const questionOf = ({ body }: Comment) => readAskMarker(body)?.question ?? readAnswerMarker(body)?.id
+
+const nothingToCorrect = (isLinked: boolean) =>
+  new HandoffError(
+    'not-found',
+    isLinked
+      ? 'The link is not to an answer or a summary in this thread.'
+      : 'No answer or summary is above the command.',
+    {
+      next: 'Write /correct in the thread of the answer, or begin with the link of its comment: /correct <link> <text>.',
+    },
+  )
+
+/** The comment shows the corrections that hold now. */
+async function showIn(request: CorrectRequest, { comment, run, answer }: Subject, call: Call): Promise<void> {
+  const { github, context, place, redact } = request
+  const all = await correctionsOf(context, run, call.signal)
+  const own = all.filter((one) => one.answer === answer)
+  const body = setCorrections(comment.body, redact(correctionsBlock(own, place)))
+  if (body !== comment.body) await github.updateComment(comment, body, call)
+}

@@ -1,0 +1,101 @@
+// `/correct` through the webhook: one permission, one job, the correction in the directory, in the comment and over HTTP.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
+import type { Pull, Repository } from '../../src/emulators/github/state.js'
+import { decodeCorrections } from '../../src/handoff/domain/corrections/correction.js'
+import { until } from '../support/until.js'
+import { call, type Deployment, deploy, name, post, webhookSecrets } from './kit.js'
+
+let here: Deployment
+let github: LocalGitHub
+let repository: Repository
+let pull: Pull
+const secret = webhookSecrets[0]!
+
+beforeAll(async () => {
+  github = await startGitHub()
+  repository = github.addRepository({ name, app: true, collaborators: { wanda: 'write', remy: 'read' } })
+  here = await deploy({
+    onVercel: true,
+    quickFinds: true,
+    repositoryId: String(repository.id),
+    environment: {
+      GITHUB_API_URL: github.apiUrl,
+      HANDOFF_GITHUB_TOKEN: github.issueToken({
+        permissions: { contents: 'read', issues: 'write', pull_requests: 'write', discussions: 'write' },
+      }),
+      HANDOFF_WEBHOOK_SECRETS: webhookSecrets.join(','),
+      HANDOFF_ASK_PERMISSION: 'read',
+    },
+  })
+  pull = github.addPull(repository, { author: 'wanda', head: { ref: 'x', sha: here.run.handoff.commit } })
+  await here.repository.git('update-ref', `refs/pull/${pull.number}/head`, here.run.handoff.commit)
+}, 200_000)
+
+afterAll(async () => {
+  await here?.close()
+  await github?.close()
+})
+
+const path = () => here.stack.clouds.drive.tree('/').find((entry) => entry.path.endsWith('octo/tools/corrections.json'))
+const kept = () => (path() ? decodeCorrections(here.stack.clouds.drive.readFile(path()!.path)!).corrections : [])
+const ours = () => github.visibleComments(repository, pull.number).filter(({ author }) => author.type === 'Bot')
+async function say(login: string, body: string) {
+  const comment = github.addComment(repository, pull.number, login, body)
+  const { status } = await github.deliver(`${here.functions.url}/api/github`, github.eventOf(comment), { secret })
+  return { comment, status }
+}
+const reacted = (comment: Parameters<LocalGitHub['reactionsOf']>[0], with_: string) =>
+  until(with_, () => github.reactionsOf(comment).some((one) => one.endsWith(`:${with_}`)), 20_000)
+
+test('someone who may ask and not write causes one request for the permission, and nothing else', async () => {
+  await say('wanda', '/ask How is the token refreshed?')
+  await until('the answer', () => ours().find(({ body }) => body.includes('state=done')), 20_000)
+  await here.quiet()
+  const [drive, asked] = [here.stack.clouds.drive.requests.length, github.server.requests.length]
+  expect((await say('remy', '/correct It is not.')).status).toBe(200)
+  expect(github.server.requests.slice(asked).filter(({ path: one }) => one.includes('/permission'))).toHaveLength(1)
+  expect(here.stack.clouds.drive.requests.length).toBe(drive)
+  expect(kept()).toEqual([])
+}, 60_000)
+
+test('a writer’s correction stands in the comment, with the run and with the answer; --remove takes it back', async () => {
+  const { comment, status } = await say('wanda', '/correct It is the server that refreshes it.')
+  expect(status).toBe(202)
+  await reacted(comment, 'rocket')
+  expect(kept()).toMatchObject([
+    { id: `issue-${comment.id}`, by: 'wanda', text: 'It is the server that refreshes it.' },
+  ])
+  expect(ours()[0]!.body).toContain('**Correction** by `wanda`')
+  const shown = expect.objectContaining({ by: 'wanda', text: 'It is the server that refreshes it.' })
+  const { run } = here.run
+  const whole = await call(here.url, `/api/runs/${run}?repository=${name}`)
+  expect(whole.body.corrections).toEqual([shown])
+  const { answer } = whole.body.corrections[0]
+  const one = await call(here.url, `/api/runs/${run}/answers/${answer}?repository=${name}`)
+  expect(one.body.corrections).toEqual([shown])
+  const thread = `pull/${pull.number}`
+  const stored = await post(here.url, { repository: name, run, question: one.body.question, thread })
+  expect(stored.body.status).toBe('done')
+
+  const gone = await say('wanda', '/correct --remove')
+  await reacted(gone.comment, 'rocket')
+  expect(kept()).toEqual([])
+  expect(ours()[0]!.body).not.toContain('Correction')
+  expect((await call(here.url, `/api/runs/${run}?repository=${name}`)).body.corrections).toEqual([])
+}, 60_000)
+
+test('a list that cannot be read or written costs the correction, and no answer', async () => {
+  const { drive } = here.stack.clouds
+  const broken = { kind: 'answer', status: 500, body: '{}' } as const
+  const file = /\/octo\/tools\/corrections\.json$/
+  const takeBack = drive.rule({ path: file, fault: broken })
+  const asked = await post(here.url, { repository: name, run: here.run.run, question: 'How is it refreshed then?' })
+  expect(asked.body.status).toBe('done')
+  takeBack()
+  const refused = drive.rule({ method: 'PUT', path: file, times: 1, fault: broken })
+  const { comment } = await say('wanda', '/correct It takes an hour.')
+  await reacted(comment, 'rocket')
+  refused()
+  expect(kept()).toHaveLength(1)
+}, 60_000)
