@@ -99,6 +99,8 @@ test('nearly the same words reuse the answer and say so', async () => {
 })
 
 test('nearly the same words to another model are answered by that model', async () => {
+  const earlier = await answerQuestion(question('How is the token refreshed?'), stack.context, never)
+  expect(earlier.record.model).not.toBe('offline-strict')
   const asked = question('How is the token refreshed here?')
   const { record, reused } = await answerQuestion(asked, stack.makeContext({ LLM_MODEL: 'offline-strict' }), never)
   expect(record).toMatchObject({ model: 'offline-strict', status: 'done' })
