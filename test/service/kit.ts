@@ -247,7 +247,8 @@ export function expireLease(deployment: Deployment, id: string): void {
 
 export interface ServerEvent {
   event: string
-  id: number
+  /** What continues after this event; empty where it has none. */
+  id: string
   data: ReturnType<typeof JSON.parse>
   /** Milliseconds after the request. */
   at: number
@@ -292,5 +293,5 @@ function readFrame(frame: string, at: number): ServerEvent {
   const fields = Object.fromEntries(
     frame.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
   )
-  return { event: fields['event'] ?? '', id: Number(fields['id']), data: JSON.parse(fields['data'] ?? 'null'), at }
+  return { event: fields['event'] ?? '', id: fields['id'] ?? '', data: JSON.parse(fields['data'] ?? 'null'), at }
 }

@@ -1,4 +1,4 @@
-// Events on their way: numbered, a ping while nothing happens, one end.
+// Events on their way: with an id where a client can continue, a ping while nothing happens, one end.
 import { expect, test } from 'vitest'
 import { eventStream, type Pinging } from '../../src/service/http/event-stream.js'
 
@@ -23,6 +23,7 @@ test('a ping between events, and none after the end', async () => {
   const pinging = handPinging()
   const stream = eventStream(pinging)
   stream.send('status', { state: 'looking' })
+  stream.send('token', { text: 'x' }, 'c1-1')
   pinging.tick()
   stream.end('answer', { text: 'a\nb' })
   pinging.tick()
@@ -30,7 +31,7 @@ test('a ping between events, and none after the end', async () => {
   stream.end('error', {})
   expect(pinging.running).toBe(0)
   expect(await stream.response.text()).toBe(
-    'event: status\nid: 1\ndata: {"state":"looking"}\n\n: ping\n\nevent: answer\nid: 2\ndata: {"text":"a\\nb"}\n\n',
+    'event: status\ndata: {"state":"looking"}\n\nevent: token\nid: c1-1\ndata: {"text":"x"}\n\n: ping\n\nevent: answer\ndata: {"text":"a\\nb"}\n\n',
   )
 })
 

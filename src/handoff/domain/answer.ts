@@ -87,6 +87,13 @@ interface ComparedRun {
   commit: string
 }
 
+/** What the model has written, as its readers saw it: a reader whose connection was lost continues in it. */
+export interface Written {
+  /** The claim under which it was written. */
+  claim: string
+  text: string
+}
+
 export interface ClaimedAnswer extends AnswerHead {
   status: 'running'
   /** After this time another process may take the question over; the holder renews it. */
@@ -97,6 +104,7 @@ export interface ClaimedAnswer extends AnswerHead {
   fresh?: boolean
   /** A job in the queue goes on with the question when its holder does not finish. */
   queued?: boolean
+  written?: Written
   /** Written by earlier versions; read, and not used. */
   tries?: number
 }
@@ -127,6 +135,7 @@ export interface CompletedAnswer extends AnswerHead {
   sandbox?: { id: string; template: string }
   /** The answer whose wording was so near that it was reused. */
   reusedFrom?: string
+  written?: Written
 }
 
 export interface FailedAnswer extends AnswerHead {

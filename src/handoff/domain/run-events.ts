@@ -18,7 +18,9 @@ export type RunEvent =
   | { type: 'model-estimate'; calls: number; inputTokens: number; cost?: number }
   | ({ type: 'model-call'; purpose: string } & Omit<Usage, 'estimated'>)
   | { type: 'model-text'; purpose: string; text: string }
-  | { type: 'answer-claimed'; id: string }
+  | { type: 'answer-claimed'; id: string; claim: string }
+  /** All that another process has written of the answer so far. */
+  | { type: 'answer-written'; claim: string; text: string }
   /** Before a question is worked on that may cost much: what it takes at most. */
   | { type: 'answer-limit'; depth: Depth; calls: number; tokens: number; cost?: number; text: string }
   /** Another process is answering the same question. */

@@ -120,11 +120,11 @@ export async function claimAnswer(
 /** A process that takes a question over keeps when it was accepted, and whether a job waits for it. */
 const leftFor = ({ acceptedAt, queued }: ClaimedAnswer) => ({ acceptedAt, ...(queued ? { queued } : {}) })
 
-/** Undefined when another process holds the question now. */
+/** Renews the lease, and shows other processes what is written. Undefined when another process holds the question now. */
 export async function renewLease(
   place: AnswerPlace,
   held: Held,
-  leaseUntil: string,
+  news: Pick<ClaimedAnswer, 'leaseUntil' | 'written'>,
   signal: AbortSignal,
 ): Promise<Held | undefined> {
   const { result, revision } = await decide(
@@ -132,7 +132,7 @@ export async function renewLease(
     held,
     (found) => {
       if (!isOurs(found, held.record)) return { result: undefined }
-      const record = { ...found, leaseUntil }
+      const record = { ...found, ...news }
       return { result: record, write: record }
     },
     signal,

@@ -1,4 +1,4 @@
-// A stream of server-sent events: each has a number, a ping is sent while there are none, and exactly one event ends the stream.
+// A stream of server-sent events: a ping is sent while there are none, and exactly one event ends the stream.
 
 export interface Pinging {
   everyMs: number
@@ -16,7 +16,8 @@ const usualPinging: Pinging = {
 
 export interface EventStream {
   response: Response
-  send(event: string, data: unknown): void
+  /** `id` is what a client sends as `Last-Event-ID` to continue after this event. */
+  send(event: string, data: unknown, id?: string): void
   /** Sends the last event. Later events are dropped. */
   end(event: 'answer' | 'error', data: unknown): void
   /** Aborted when the client has disconnected. */
@@ -25,10 +26,8 @@ export interface EventStream {
 
 export function eventStream(pinging: Pinging = usualPinging): EventStream {
   const { response, write, close, gone } = textStream(pinging)
-  let count = 0
-  const send = (event: string, data: unknown) => {
-    count += 1
-    write(`event: ${event}\nid: ${count}\ndata: ${JSON.stringify(data)}\n\n`)
+  const send = (event: string, data: unknown, id?: string) => {
+    write(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`)
   }
   return {
     response,

@@ -1,5 +1,6 @@
 // Reports progress to the caller: as events of a stream, and as times in a header.
 import type { FoundQuestion, RunEvent } from '../../handoff/index.js'
+import type { EventStream } from './event-stream.js'
 import type { RequestContext } from './http-function.js'
 import { addressOf } from './responses.js'
 
@@ -9,10 +10,44 @@ interface ProgressEvents {
   place(question: Pick<FoundQuestion, 'id' | 'run'>): void
 }
 
-export function progressEvents(send: (event: string, data: unknown) => void): ProgressEvents {
+/** A place in the words of an answer: of which claim, and how many UTF-16 units were sent. An event's id is `<claim>-<at>`. */
+export interface WordPlace {
+  claim: string
+  at: number
+}
+
+export function lastEventId(request: Request): WordPlace | undefined {
+  const [, claim, at] = /^([a-z0-9]{1,100})-(\d{1,7})$/.exec(request.headers.get('last-event-id') ?? '') ?? []
+  return claim === undefined ? undefined : { claim, at: Number(at) }
+}
+
+/** With the last place that the client has seen, only later words are sent. */
+export function progressEvents(send: EventStream['send'], since?: WordPlace): ProgressEvents {
   let where: Record<string, string> = {}
+  let place = since
+
+  /** The words of another claim are other words. */
+  function enter(claim: string): WordPlace {
+    if (place?.claim === claim) return place
+    if (place !== undefined && place.at > 0) send('status', { state: 'restarted' })
+    place = { claim, at: 0 }
+    return place
+  }
+
+  function sendWords(to: WordPlace, text: string): void {
+    if (text === '') return
+    to.at += text.length
+    send('token', { text }, `${to.claim}-${to.at}`)
+  }
+
   return {
     emit(event) {
+      if (event.type === 'answer-claimed') enter(event.claim)
+      if (event.type === 'model-text' && place) return sendWords(place, event.text)
+      if (event.type === 'answer-written') {
+        const to = enter(event.claim)
+        return sendWords(to, event.text.slice(to.at))
+      }
       const shown = eventOf(event, where)
       if (shown) send(shown.event, shown.data)
     },

@@ -117,7 +117,6 @@ export function stopper(limit: TimeLimit, client: AbortSignal, { workBy }: Times
     keepGoing() {
       kept = true
     },
-    kept: () => kept,
     /** Resolves at that time, unless the request has ended. */
     late: (time: number) => new Promise<'late'>((resolve) => limit.at('answerBy', time, () => resolve('late'))),
     done: () => client.removeEventListener('abort', leave),

@@ -2,6 +2,7 @@
 //
 // The caller is authenticated first, then the question is checked, then stored answers are looked up. `waitUntil` keeps the invocation alive until
 // the sandbox is gone. A question that outlives its request is queued before the caller gets 202.
+import type * as Product from '../../handoff/index.js'
 import { getApp } from '../app.js'
 import { answerInTime, answerNotes, answerQuestion, type InTime, queueQuestion, viewAnswer } from '../ask/answer.js'
 import { type Asked, type Found, findQuestion, readQuestion } from '../ask/question.js'
@@ -11,7 +12,8 @@ import { logFieldsFor, type RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import { idempotencyKey, negotiate, parseJson, readAsk, readBody, wantJsonBody } from '../http/parse-request.js'
 import { problemDocument, toProblem } from '../http/problem-details.js'
-import { progressEvents } from '../http/progress-events.js'
+import { lastEventId, progressEvents } from '../http/progress-events.js'
+import { tellLimits } from '../http/rate-limits.js'
 import { divideTime, pause, stopper, type Times } from '../http/request-deadline.js'
 import { addressOf, pendingResponse } from '../http/responses.js'
 
@@ -28,6 +30,7 @@ export async function postAsk(exchange: RequestContext): Promise<Response> {
   wantJsonBody(request)
   const body = readAsk(parseJson(await readBody(request, maximumBytes)))
   const asked = await readQuestion(exchange, app, caller, body, { key: idempotencyKey(request) })
+  tellLimits(exchange, asked)
   const times = divideTime(exchange.deadline, Date.now())
   if (mode === 'events') return respondWithEvents(asked, exchange, times)
   const found = await findQuestion(asked, exchange.signal)
@@ -64,10 +67,18 @@ async function respondWithEvents(asked: Asked, exchange: RequestContext, times: 
   const stream = eventStream()
   stream.send('status', { state: 'looking', requestId: exchange.requestId })
   const stop = stopper(exchange.limit, AbortSignal.any([exchange.limit.client, stream.gone]), times)
-  const events = progressEvents(stream.send)
-  const finding = findQuestion(asked, AbortSignal.any([exchange.signal, stream.gone]), events.emit)
+  const since = lastEventId(exchange.request)
+  const events = progressEvents(stream.send, since)
+  const emit = (event: Product.RunEvent) => {
+    // From the first word on the answer is made to its end: a client whose connection was lost comes back for the rest.
+    if (event.type === 'model-text') stop.keepGoing()
+    events.emit(event)
+  }
+  const finding = findQuestion(asked, AbortSignal.any([exchange.signal, stream.gone]), emit)
   const telling = finding.then((found) => {
     events.place(found.question)
+    const { record } = found.question
+    if (since && record?.status === 'done' && record.written) emit({ type: 'answer-written', ...record.written })
     return sendAnswer(stream, exchange, found, stop, times)
   })
   const ending = telling.catch((error: unknown) => endWithError(stream, exchange, error)).finally(stop.done)
@@ -86,8 +97,10 @@ async function sendAnswer(
 ): Promise<void> {
   const { app, question } = found
   // If the time runs out, a job continues with the question.
+  let queued = false
   const queueing = stop.late(times.answerBy).then(async () => {
-    if (await queueQuestion(found, (times.workBy - Date.now()) / 1_000)) stop.keepGoing()
+    queued = (await queueQuestion(found, (times.workBy - Date.now()) / 1_000)) !== undefined
+    if (queued) stop.keepGoing()
   })
   queueing.catch(() => undefined)
   try {
@@ -95,7 +108,7 @@ async function sendAnswer(
     exchange.note(answerNotes(result))
     stream.end('answer', viewAnswer(app, result))
   } catch (error) {
-    endWithError(stream, exchange, error, stop.kept() ? { self: addressOf(question.run.handoff, question.id) } : {})
+    endWithError(stream, exchange, error, queued ? { self: addressOf(question.run.handoff, question.id) } : {})
   }
 }
 

@@ -4,11 +4,13 @@ import { type App, getApp } from '../app.js'
 import { locate } from '../ask/question.js'
 import { authenticate } from '../auth/authenticate.js'
 import type { Caller } from '../auth/caller.js'
-import type { RequestContext } from '../http/http-function.js'
+import { logFieldsFor, type RequestContext } from '../http/http-function.js'
 import { jsonResponse, taggedResponse } from '../http/json.js'
-import { fullRef, pullRef, wantJson, wrong } from '../http/parse-request.js'
-import { HttpError } from '../http/problem-details.js'
+import { fullRef, negotiate, pullRef, wantJson, wrong } from '../http/parse-request.js'
+import { HttpError, problemDocument, toProblem } from '../http/problem-details.js'
+import { lastEventId, progressEvents } from '../http/progress-events.js'
 import {
+  addressOf,
   answerView,
   failedView,
   listedAnswerView,
@@ -56,7 +58,7 @@ async function openLook(exchange: RequestContext): Promise<RunsRequest> {
   const asked = readAddress(exchange.url)
   const caller = await authenticate(request, app)
   exchange.note({ caller: caller.name })
-  wantJson(request)
+  if (asked.answer === undefined || request.method === 'DELETE') wantJson(request)
   exchange.note({ part: asked.part ?? 'runs' })
   const [product, context] = [await app.product(), await app.context()]
   return { exchange, app, product, caller, context, asked, query: asked.query }
@@ -161,11 +163,36 @@ async function answers(look: RunsRequest, run: Product.ChosenRun): Promise<Respo
 }
 
 async function answer(look: RunsRequest, run: Product.ChosenRun, id: string): Promise<Response> {
+  if (negotiate(look.exchange.request) === 'events') return followedAnswer(look, run, id)
   const { product, context, exchange } = look
   const record = await product.getAnswer(context, run, id, exchange.signal)
   if (record.status === 'done') return taggedResponse(exchange.request, await doneView(look, run, record))
   if (record.status === 'failed') return jsonResponse(200, failedView(run, record))
   return jsonResponse(200, pendingView(run, record, answerState(record)), { 'retry-after': String(pollSeconds) })
+}
+
+/** The events of an answer that is being made, from the place on that the client has seen. Starts no work. */
+async function followedAnswer(look: RunsRequest, run: Product.ChosenRun, id: string): Promise<Response> {
+  const { product, context, exchange } = look
+  const record = await product.getAnswer(context, run, id, exchange.signal)
+  const { eventStream } = await import('../http/event-stream.js')
+  const stream = eventStream()
+  const since = lastEventId(exchange.request)
+  const { emit } = progressEvents(stream.send, since)
+  const shown = record.status === 'done' && since === undefined ? () => {} : emit
+  const following = { ...context, ports: { ...context.ports, emit: shown } }
+  const signal = AbortSignal.any([exchange.signal, stream.gone])
+  const ending = product
+    .followAnswer({ run, id }, following, signal)
+    .then(async (done) => stream.end('answer', await doneView(look, run, done)))
+    .catch((error: unknown) => {
+      exchange.note(logFieldsFor(error))
+      const place = { requestId: exchange.requestId, instance: exchange.url.pathname }
+      stream.end('error', problemDocument(toProblem(error), place, { self: addressOf(run.handoff, id) }))
+    })
+  exchange.background(ending)
+  exchange.logAfter(ending)
+  return stream.response
 }
 
 /** Includes whether the cited lines have changed since, and what people said about it. */

@@ -22,6 +22,8 @@ const head = {
   acceptedAt: read.time,
 }
 
+const written = read.optional(read.object({ claim: read.string(200), text: read.string(2_000_000) }))
+
 const claimed = read.object({
   ...head,
   status: read.oneOf('running'),
@@ -30,6 +32,7 @@ const claimed = read.object({
   fresh: read.optional(read.boolean),
   queued: read.optional(read.boolean),
   tries: read.optional(read.count),
+  written,
 })
 
 const failed = read.object({
@@ -98,6 +101,7 @@ const completed = read.object({
   seconds: read.record(read.number, 50),
   sandbox: read.optional(read.object({ id: read.string(200), template: read.string(200) })),
   reusedFrom: read.optional(read.string(64)),
+  written,
 })
 
 const status = read.object({ status: read.oneOf('running', 'done', 'failed') })

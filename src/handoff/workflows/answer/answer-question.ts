@@ -9,6 +9,7 @@ import { nearDuplicate } from '../../domain/answers/question.js'
 import { answerFile } from '../../domain/answers/render-answer.js'
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
 import { artifact } from '../../domain/run.js'
+import type { RunEvent } from '../../domain/run-events.js'
 import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } from '../../store/answer-store.js'
 import { anySignal, orAborted } from '../../util/abort.js'
 import { cleanupSignal, delayAbort } from '../../util/step-timer.js'
@@ -55,7 +56,7 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
   const { claim, reading, checking } = await timer.step('claim', () => claimAndLookBack(found, context, signal))
   if (claim.kind === 'answered') return storedAnswer(found, claim.record, context, signal)
   if (claim.kind === 'running') throw inProgress(claim.record)
-  context.ports.emit({ type: 'answer-claimed', id })
+  context.ports.emit({ type: 'answer-claimed', id, claim: claim.held.record.claim })
   const lease = resources.use(holdLease(context, placeOf(found, context), claim.held))
 
   const working = anySignal(signal, lease.signal)
@@ -69,7 +70,11 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
     }
     const answered = same
       ? reuse(same)
-      : await whileAccountIsFull(() => generate(found, lease, earlier, context, working), context, working)
+      : await whileAccountIsFull(
+          () => generate(found, lease, earlier, showing(context, lease), working),
+          context,
+          working,
+        )
     return await store(found, lease, answered, context)
   } catch (error) {
     const other = lease.signal.aborted ? await readAnswer(placeOf(found, context), cleanupSignal()) : undefined
@@ -185,6 +190,26 @@ async function generate(
   return base ? generateComparison({ ...job, base }, signal) : generateAnswer(job, signal)
 }
 
+/** Milliseconds after the first word at which other processes are shown what is written. */
+const showAfterMs = [1_000, 5_000]
+
+/** Keeps the words beside the claim, in a few writes: a reader that was cut off continues anywhere. */
+function showing(context: AppContext, lease: Lease): AppContext {
+  const { emit, clock } = context.ports
+  let began = 0
+  let shown = 0
+  const watch = (event: RunEvent) => {
+    emit(event)
+    if (event.type !== 'model-text' || event.purpose !== 'answer') return
+    if (lease.written === undefined) began = clock.now()
+    lease.written = { claim: lease.record.claim, text: (lease.written?.text ?? '') + event.text }
+    if (clock.now() - began < (showAfterMs[shown] ?? Number.POSITIVE_INFINITY)) return
+    shown += 1
+    lease.show()
+  }
+  return { ...context, ports: { ...context.ports, emit: watch } }
+}
+
 /** Stored although the caller may have gone or its time is over: the answer is paid. */
 async function store(
   found: FoundQuestion,
@@ -198,6 +223,7 @@ async function store(
     ...answered,
     status: 'done',
     completedAt: new Date(context.ports.clock.now()).toISOString(),
+    ...(lease.written ? { written: lease.written } : {}),
     seconds: Object.fromEntries(Object.entries(timer.durations()).map(([step, ms]) => [step, ms / 1_000])),
   }
   const stands = await timer.step('keep', async () => {
@@ -241,6 +267,7 @@ function headOf(record: ClaimedAnswer) {
     fresh: _fresh,
     tries: _tries,
     queued: _queued,
+    written: _written,
     ...head
   } = record
   return head

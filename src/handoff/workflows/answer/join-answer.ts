@@ -1,12 +1,14 @@
 // Many callers, one answer: a caller that asks what is being answered waits for that answer.
 import type { AppContext } from '../../context.js'
-import type { CompletedAnswer } from '../../domain/answer.js'
+import type { AnswerRecord, CompletedAnswer } from '../../domain/answer.js'
 import { isHandoffError } from '../../domain/errors.js'
 import { isHeld, readAnswer } from '../../store/answer-store.js'
+import { getAnswer } from '../browse.js'
 import { answerFound } from './answer-question.js'
 import { type AnswerResult, type FoundQuestion, placeOf } from './find-answer.js'
 import { storedAnswer } from './report-answer.js'
-import { failureOf, wasInterrupted } from './retry.js'
+import type { ChosenRun } from './resolve-run.js'
+import { failureOf, inProgress, wasInterrupted } from './retry.js'
 
 const firstPauseMs = 150
 const longestPauseMs = 1_000
@@ -40,12 +42,38 @@ async function waitForAnswer(
   context: AppContext,
   signal: AbortSignal,
 ): Promise<CompletedAnswer | undefined> {
-  const { clock } = context.ports
+  const { clock, emit } = context.ports
   for (let pause = firstPauseMs; ; pause = Math.min(1.5 * pause, longestPauseMs)) {
     const record = await readAnswer(placeOf(found, context), signal)
+    showWritten(record, emit)
     if (record?.status === 'done') return record
     if (record?.status === 'failed' && !wasInterrupted(record)) throw failureOf(record)
     if (record?.status !== 'running' || !isHeld(record, clock.now())) return undefined
+    await clock.sleep(pause, signal)
+  }
+}
+
+function showWritten(record: AnswerRecord | undefined, emit: AppContext['ports']['emit']): void {
+  const written = record !== undefined && 'written' in record ? record.written : undefined
+  if (written) emit({ type: 'answer-written', ...written })
+}
+
+/** A holder that renews its lease late still holds the question for the reader. */
+const lateMs = 30_000
+
+/** Follows the answer to a question that any process is answering. Starts no work and writes nothing. */
+export async function followAnswer(
+  place: { run: ChosenRun; id: string },
+  context: AppContext,
+  signal: AbortSignal,
+): Promise<CompletedAnswer> {
+  const { clock, emit } = context.ports
+  for (let pause = firstPauseMs; ; pause = Math.min(1.5 * pause, longestPauseMs)) {
+    const record = await getAnswer(context, place.run, place.id, signal)
+    showWritten(record, emit)
+    if (record.status === 'done') return record
+    if (record.status === 'failed') throw failureOf(record)
+    if (!record.queued && !isHeld(record, clock.now() - lateMs)) throw inProgress(record)
     await clock.sleep(pause, signal)
   }
 }

@@ -3,7 +3,7 @@
 // A lease is short, so a process that dies delays the next one by a minute at most. A holder that cannot renew its lease continues, and completes
 // the record only if the claim is still its own.
 import type { AppContext } from '../../context.js'
-import type { ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../../domain/answer.js'
+import type { ClaimedAnswer, CompletedAnswer, FailedAnswer, Written } from '../../domain/answer.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import { type AnswerPlace, completeAnswer, giveUpAnswer, type Held, renewLease } from '../../store/answer-store.js'
 import { cleanupSignal } from '../../util/step-timer.js'
@@ -16,6 +16,10 @@ export interface Lease extends AsyncDisposable {
   readonly record: ClaimedAnswer
   /** Aborted when another process has taken the question over. */
   readonly signal: AbortSignal
+  /** What the model has written under this claim. The next write of the claim has it. */
+  written: Written | undefined
+  /** Writes the claim now, so that other processes see what is written. A failure of the drive is left to the next write. */
+  show(): void
   /** Ends the question. Returns the record that stands: another process's answer where that was quicker. */
   complete(record: CompletedAnswer | FailedAnswer): Promise<CompletedAnswer | FailedAnswer>
   /** Ends the work without an answer; where a job waits for the question and may go on, it does. */
@@ -39,15 +43,25 @@ export function holdLease(context: AppContext, place: AnswerPlace, claimed: Held
   const abort = (reason: unknown) => lost.abort(reason)
   leases.set(keyOf(place), abort)
   let held = claimed
+  /** One write at a time. */
+  let writing: Promise<unknown> = Promise.resolve()
+
+  function write(): Promise<Held | undefined | 'outage'> {
+    const turn = writing.then(async () => {
+      const leaseUntil = new Date(clock.now() + leaseMs).toISOString()
+      const news = { leaseUntil, ...(lease.written ? { written: lease.written } : {}) }
+      const renewed = await renewLease(place, held, news, cleanupSignal()).catch(ignoreOutage)
+      if (renewed !== undefined && renewed !== 'outage') held = renewed
+      return renewed
+    })
+    writing = turn.catch(() => undefined)
+    return turn
+  }
 
   async function renew(): Promise<void> {
     while (!stop.signal.aborted) {
       await clock.sleep(renewalMs, stop.signal)
-      const leaseUntil = new Date(clock.now() + leaseMs).toISOString()
-      const renewed = await renewLease(place, held, leaseUntil, cleanupSignal()).catch(ignoreOutage)
-      if (renewed === 'outage') continue
-      if (!renewed) return lost.abort(takenOver())
-      held = renewed
+      if (!(await write())) return lost.abort(takenOver())
     }
   }
 
@@ -61,11 +75,17 @@ export function holdLease(context: AppContext, place: AnswerPlace, claimed: Held
     if (leases.get(keyOf(place)) === abort) leases.delete(keyOf(place))
     stop.abort()
     await renewing
+    await writing
   }
 
-  return {
+  const lease: Lease = {
     record: claimed.record,
     signal: lost.signal,
+    written: undefined,
+    show() {
+      // The next renewal, or the end, sees what went wrong here.
+      if (!stop.signal.aborted) write().catch(() => undefined)
+    },
     async complete(record) {
       await endRenewals()
       return completeAnswer(place, held, record, cleanupSignal())
@@ -76,6 +96,7 @@ export function holdLease(context: AppContext, place: AnswerPlace, claimed: Held
     },
     [Symbol.asyncDispose]: endRenewals,
   }
+  return lease
 }
 
 /** An outage of the drive costs nothing yet: the next renewal comes before the lease expires. */
