@@ -20,7 +20,7 @@ const headlines: Headline[] = [
   {
     title: 'No accepted question is lost or paid twice',
     text: 'Each question ends as one answer or one error. Another process continues when one dies, and a budget is charged once.',
-    files: ['answer-durability'],
+    files: ['answer-durability', 'resumed-streams'],
   },
   {
     title: 'Each question has one comment',

@@ -137,11 +137,19 @@ test('a budget in tokens, and one in money, hold over instances; the answer stor
     here.another({ HANDOFF_CALLER_COST: String(most / 1_000_000) }),
   ])
   const asked = ask('What is paid for?')
-  expect((await post(first.url, asked)).status).toBe(200)
+  const paid = await post(first.url, asked)
+  expect(paid.status).toBe(200)
+  expect(paid.headers.get('ratelimit-policy')).toBe(
+    `"questions";q=100;qu="concurrent-requests", "tokens";q=${most};qu="tokens";w=86400`,
+  )
+  const rest = /^"tokens";r=(\d+);t=(\d+)$/.exec(paid.headers.get('ratelimit') ?? '')
+  expect(Number(rest?.[1])).toBeLessThan(most)
+  expect(Number(rest?.[2])).toBeLessThanOrEqual(86_400)
   for (const { url } of [second, third]) {
     const refused = await post(url, ask('What is too much?'))
     expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 429, code: 'budget' })
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(refused.headers.get('ratelimit')).toMatch(/^"(?:tokens|cost)";r=\d+;t=\d+$/)
     expect((await post(url, asked)).body.reused).toBe(true)
   }
   expect((await post(third.url, ask('What does another ask?'), {}, otherToken)).status).toBe(200)

@@ -194,6 +194,13 @@ test('502: what a corrupt run, a failing directory and a failing model are', asy
   const refused = await problem(post(here.url, { ...good(), question: 'What is refused?' }))
   remove()
   expect(refused).toMatchObject({ status: 502, code: 'drive' })
+  // A key that is refused is refused again.
+  expect(refused.headers.get('retry-after')).toBe(null)
+  const takeDown = drive.rule({ path: /\/v1\/fs/, fault: { kind: 'answer', status: 500, body: '{"error":"down"}' } })
+  const down = await problem(post(here.url, { ...good(), question: 'What is down?' }))
+  takeDown()
+  expect(down).toMatchObject({ status: 502, code: 'drive' })
+  expect(down.headers.get('retry-after')).toBe('10')
 })
 
 test('501: a run written by a newer handoff', async () => {

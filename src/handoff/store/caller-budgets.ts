@@ -33,6 +33,8 @@ export interface Budgets {
     until: number,
     signal?: AbortSignal,
   ): Promise<(spent?: Amount) => Promise<void>>
+  /** What is left of the caller's day, as this process saw it last. Reads nothing. */
+  left(caller: string): { tokens?: number; cost?: number; seconds: number } | undefined
 }
 
 interface State extends Revisioned {
@@ -61,11 +63,17 @@ const dayMs = 86_400_000
 const dayOf = (now: number) => new Date(now).toISOString().slice(0, 10)
 
 /** Used when no limit is set. */
-export const noBudgets: Budgets = { reserve: async () => async () => {} }
+export const noBudgets: Budgets = { reserve: async () => async () => {}, left: () => undefined }
 
 export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, clock: Clock): Budgets {
   if (limits.tokensPerDay === undefined && limits.costPerDay === undefined) return noBudgets
   const files = new Map<string, OptimisticFile<State>>()
+  const seen = new Map<string, Pick<State, 'day' | 'tokens' | 'cost'>>()
+  const see = (caller: string, state: State) => {
+    seen.delete(caller)
+    seen.set(caller, { day: state.day, ...takenOf(state) })
+    if (seen.size > mostSeen) seen.delete(seen.keys().next().value!)
+  }
   const fileOf = (caller: string) => {
     const path = budgetPath(root, sha256(caller).slice(0, 32))
     const known = files.get(path) ?? budgetFile(drive, path, clock)
@@ -83,7 +91,10 @@ export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, cl
       // Unique per reservation, because another process may take over the question.
       const id = `${question} ${uniqueId()}`
       const settling = (spent?: Amount): Release<State> => ({
-        change: (state, now) => settle(state, { id, until }, spent, now),
+        change: (state, now) => {
+          settle(state, { id, until }, spent, now)
+          see(caller, state)
+        },
         until,
       })
       await file.acquire((state, now) => {
@@ -92,13 +103,38 @@ export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, cl
         startDay(state, now)
         // The same id is there if the write was delivered twice.
         const others = state.reserved.filter((one) => one.id !== id)
+        see(caller, state)
         checkBudget({ ...state, reserved: others }, amount, limits, now)
         state.reserved = [...others, { id, ...amount, until }]
+        see(caller, state)
       }, settling())
       return once((spent?: Amount) => file.release(settling(spent)))
     },
+    left(caller) {
+      const taken = seen.get(caller)
+      const now = clock.now()
+      if (taken === undefined || taken.day !== dayOf(now)) return undefined
+      const { tokensPerDay, costPerDay } = limits
+      return {
+        ...(tokensPerDay === undefined ? {} : { tokens: Math.max(0, tokensPerDay - taken.tokens) }),
+        ...(costPerDay === undefined ? {} : { cost: Math.max(0, costPerDay - taken.cost) }),
+        seconds: Math.max(1, Math.ceil((midnightAfter(taken.day) - now) / 1_000)),
+      }
+    },
   }
 }
+
+/** Callers whose budgets a process remembers. */
+const mostSeen = 1_000
+
+/** Spent, or reserved by running questions. */
+const takenOf = (state: State): Amount =>
+  state.reserved.reduce((sum, one) => ({ tokens: sum.tokens + one.tokens, cost: sum.cost + one.cost }), {
+    tokens: state.tokens,
+    cost: state.cost,
+  })
+
+const midnightAfter = (day: string) => Date.parse(`${day}T00:00:00Z`) + dayMs
 
 function budgetFile(drive: Drive, path: string, clock: Clock): OptimisticFile<State> {
   const empty = (): State => ({ version: 1, day: dayOf(clock.now()), tokens: 0, cost: 0, reserved: [] })
@@ -158,17 +194,9 @@ function checkBudget(state: State, amount: Amount, limits: BudgetLimits, now: nu
   const over = (spent: Amount) =>
     spent.tokens + amount.tokens > (limits.tokensPerDay ?? Number.POSITIVE_INFINITY) ||
     spent.cost + amount.cost > (limits.costPerDay ?? Number.POSITIVE_INFINITY) + 1e-9
-  const reserved = state.reserved.reduce(
-    (sum, one) => ({ tokens: sum.tokens + one.tokens, cost: sum.cost + one.cost }),
-    {
-      tokens: state.tokens,
-      cost: state.cost,
-    },
-  )
-  if (!over(reserved)) return
+  if (!over(takenOf(state))) return
   // The budget may be spent, or only reserved by running questions that will cost less.
   const gone = over(state)
-  const midnight = Date.parse(`${state.day}T00:00:00Z`) + dayMs
   throw new HandoffError(
     'budget',
     gone
@@ -176,7 +204,7 @@ function checkBudget(state: State, amount: Amount, limits: BudgetLimits, now: nu
       : "The caller's budget is taken by questions that are being answered.",
     {
       next: gone ? 'Ask again tomorrow (UTC), or have the budget raised.' : 'Ask again when they are answered.',
-      retryAfterSeconds: gone ? Math.max(1, Math.ceil((midnight - now) / 1_000)) : 10,
+      retryAfterSeconds: gone ? Math.max(1, Math.ceil((midnightAfter(state.day) - now) / 1_000)) : 10,
     },
   )
 }

@@ -32,6 +32,8 @@ export interface RequestContext {
   logAfter(work: Promise<unknown>): void
   /** Logs the result of work that continues after the response, in a line of its own with the same id. */
   logLater(work: Promise<Record<string, unknown>>): void
+  /** Headers that the reply has, whatever it is, as they are when it is sent. */
+  replyWith(headers: () => Record<string, string>): void
   /** For `Server-Timing`. */
   time(name: string, milliseconds: number): void
 }
@@ -72,6 +74,7 @@ export function serve(
       const notes: Record<string, unknown> = {}
       const timings = new Map<string, number>()
       let last: Promise<unknown> = Promise.resolve()
+      let headers: () => Record<string, string> = () => ({})
       const requestId = request.headers.get('x-vercel-id')?.slice(0, 100) ?? randomUUID()
       const url = new URL(request.url)
       const exchange: RequestContext = {
@@ -94,6 +97,9 @@ export function serve(
           exchange.background(ended)
         },
         note: (fields) => Object.assign(notes, fields),
+        replyWith: (made) => {
+          headers = made
+        },
         time: (name, milliseconds) => timings.set(name, (timings.get(name) ?? 0) + milliseconds),
       }
       const tell = async (fields: Record<string, unknown>) => {
@@ -102,6 +108,7 @@ export function serve(
         log(exchange, manner, { ...fields, milliseconds })
       }
       const response = await answer(exchange, methods, manner)
+      for (const [name, value] of Object.entries(headers())) response.headers.set(name, value)
       finish(response, exchange, manner, timings)
       const tellThis = () => tell({ ...notes, status: response.status })
       exchange.background(last.then(tellThis, tellThis))
@@ -151,7 +158,7 @@ function describeDefect(error: unknown): string {
 const allowedMethods = (methods: Record<string, Handler>) =>
   [...Object.keys(methods), ...('GET' in methods ? ['HEAD'] : []), 'OPTIONS'].join(', ')
 
-const exposed = 'Location, Retry-After, Server-Timing, X-Request-Id, Link'
+const exposed = 'Location, Retry-After, Server-Timing, X-Request-Id, Link, ETag, RateLimit, RateLimit-Policy'
 
 function corsOrigin(request: Request, manner: FunctionOptions): string | undefined {
   const origin = request.headers.get('origin')
@@ -163,7 +170,7 @@ function preflight(request: Request, manner: FunctionOptions, allowed: string): 
   return {
     'access-control-allow-methods': allowed,
     'access-control-allow-headers':
-      'Authorization, Content-Type, Accept, Prefer, Idempotency-Key, Traceparent, Mcp-Protocol-Version, Mcp-Method, Mcp-Name',
+      'Authorization, Content-Type, Accept, Prefer, Idempotency-Key, Traceparent, Last-Event-ID, Mcp-Protocol-Version, Mcp-Method, Mcp-Name',
     'access-control-max-age': '600',
   }
 }

@@ -1,4 +1,5 @@
 // Turns errors into RFC 9457 problem documents with stable codes.
+import { retrySeconds } from '../../handoff/util/retry-seconds.js'
 
 export interface Problem {
   status: number
@@ -26,6 +27,7 @@ interface HandoffErrorShape {
   message: string
   next?: string
   retryAfterSeconds?: number
+  cause?: unknown
 }
 
 /** HTTP status by error code. Any other code is a defect. */
@@ -76,11 +78,9 @@ const titles: Record<number, string> = {
 export function toProblem(error: unknown): Problem {
   if (error instanceof HttpError) return error.problem
   if (isHandoffError(error)) {
-    const { code, message, next, retryAfterSeconds } = error
+    const { code, message, next } = error
     const status = statusByCode[code] ?? 500
-    // A missing setting does not appear by waiting.
-    const passes = [429, 503, 504].includes(status) && code !== 'missing-setting'
-    const wait = retryAfterSeconds ?? (passes ? 10 : undefined)
+    const wait = error.retryAfterSeconds ?? usualWait(error)
     return {
       status,
       code,
@@ -96,6 +96,14 @@ export function toProblem(error: unknown): Problem {
     next: 'Report it with the request id; the log has the details under it.',
   }
 }
+
+/** A request that was cut short comes back to the same instance, which may be stopping. */
+const waits: Record<string, number> = { ...retrySeconds, timeout: 10, cancelled: 10, budget: 10 }
+
+/** An outside service that refused our key does so again. */
+const isKeyRefusal = (cause: unknown) => isHandoffError(cause) && ['unauthorized', 'forbidden'].includes(cause.code)
+
+const usualWait = ({ code, cause }: HandoffErrorShape) => (isKeyRefusal(cause) ? undefined : waits[code])
 
 export function isHandoffError(error: unknown): error is HandoffErrorShape {
   return error instanceof Error && error.name === 'HandoffError'

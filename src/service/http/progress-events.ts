@@ -11,7 +11,7 @@ interface ProgressEvents {
 }
 
 /** A place in the words of an answer: of which claim, and how many UTF-16 units were sent. An event's id is `<claim>-<at>`. */
-export interface WordPlace {
+interface WordPlace {
   claim: string
   at: number
 }

@@ -1,68 +1,16 @@
 // The OpenAPI description of the service. A test compares it with the handlers' responses.
+import { authPaths } from './auth-paths.js'
 import { exampleAnswer, exampleQuestion } from './examples.js'
+import { errorResponses, header, inHeader, inPath, json, type Part, query, schema } from './parts.js'
 import { schemas } from './schemas.js'
 
-type Part = Record<string, unknown>
-
-const schema = (name: string): Part => ({ $ref: `#/components/schemas/${name}` })
-const json = (name: string, description: string, headers: string[] = [], example?: unknown): Part => ({
-  description,
-  content: { 'application/json': { schema: schema(name), ...(example === undefined ? {} : { example }) } },
-  ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers.map((one) => [one, header])) }),
-})
-const header: Part = { schema: { type: 'string' } }
-
-const problems: Record<number, string> = {
-  400: 'What was sent makes no sense.',
-  401: 'The caller is not authenticated, or the session has ended.',
-  403: 'The token may not see this.',
-  404: 'There is no such thing.',
-  405: 'Another method is wanted; see Allow.',
-  406: 'The answer does not come in this form.',
-  409: 'Not now: the same request is being answered, or the run is not complete.',
-  413: 'The body is too large.',
-  415: 'The body is not JSON.',
-  422: 'The Idempotency-Key stands for another question.',
-  429: 'The caller has spent the budget of the day; see Retry-After.',
-  500: 'A bug of ours.',
-  501: 'What is stored was written by a newer handoff.',
-  502: 'The sandbox, the directory, the model or GitHub failed.',
-  503: 'No sandbox is free, or a setting is missing; see Retry-After.',
-  504: 'Time ran out.',
-  507: 'The directory has no room.',
-}
-
-function errorResponses(...statuses: number[]): Part {
-  return Object.fromEntries(
-    statuses.map((status) => [
-      String(status),
-      { description: problems[status], content: { 'application/problem+json': { schema: schema('Problem') } } },
-    ]),
-  )
-}
-
-const query = (name: string, required: boolean, description: string, type = 'string'): Part => ({
-  name,
-  in: 'query',
-  required,
-  description,
-  schema: { type },
-})
-const inPath = (name: string, description: string): Part => ({
-  name,
-  in: 'path',
-  required: true,
-  description,
-  schema: { type: 'string' },
-})
 const run = inPath('run', 'The id of a run, as `run` of an answer or of the list of runs')
 const answerId = inPath('answer', 'The id of an answer')
-const inHeader = (name: string, description: string): Part => ({
-  name,
-  in: 'header',
-  description,
-  schema: { type: 'string' },
-})
+
+const lastEventId = inHeader(
+  'Last-Event-ID',
+  'The id of the last event that was seen: a stream of events continues after it',
+)
 
 const repository = query('repository', true, 'owner/name')
 const paging = [
@@ -72,56 +20,6 @@ const paging = [
 /** Errors of each operation that reads the run directory. */
 const upstreamErrors = [500, 502, 503, 504, 507]
 const readErrors = errorResponses(400, 401, 403, 404, 405, 406, 409, 501, ...upstreamErrors)
-
-const redirect: Part = {
-  description: 'To the page that Location names',
-  headers: { Location: header, 'Set-Cookie': header },
-}
-const authPaths: Part = {
-  '/api/auth/login': {
-    get: {
-      operationId: 'beginSignIn',
-      summary: 'Sign in with GitHub: open it in a browser',
-      security: [{}],
-      parameters: [query('return', false, 'the path of this service to come back to; the page itself when absent')],
-      responses: { 302: redirect, ...errorResponses(403, 404, 405, 500, 502, 503, 504) },
-    },
-  },
-  '/api/auth/callback': {
-    get: {
-      operationId: 'endSignIn',
-      summary: 'Where GitHub sends the browser back to',
-      description:
-        'Sets the cookie of the session and leads back to the page. Where it fails, the address of the page has `signin` in its query: `denied`, `expired`, `suspended` or `failed`.',
-      security: [{}],
-      parameters: [
-        query('state', true, 'as the sign-in began with'),
-        query('code', false, 'from GitHub'),
-        query('error', false, 'from GitHub'),
-      ],
-      responses: { 302: redirect, ...errorResponses(403, 404, 405, 500, 502, 503, 504) },
-    },
-  },
-  '/api/auth/session': {
-    get: {
-      operationId: 'readSession',
-      summary: 'Who is signed in; renews the session',
-      security: [{}, { session: [] }],
-      responses: {
-        200: json('Session', 'Signed in or not', ['Set-Cookie']),
-        ...errorResponses(405, 500, 502, 503, 504),
-      },
-    },
-  },
-  '/api/auth/logout': {
-    post: {
-      operationId: 'signOut',
-      summary: 'Sign out: the session ends, and its token on GitHub too',
-      security: [{ session: [] }],
-      responses: { 204: { description: 'Signed out' }, ...errorResponses(403, 404, 405, 500, 502, 503, 504) },
-    },
-  },
-}
 
 export function openApiDocument(origin: string): Part {
   return {
@@ -143,6 +41,7 @@ export function openApiDocument(origin: string): Part {
             'Answers a question about a commit, with citations of lines that were checked. The same question again comes from the answer store. With `Accept: text/event-stream` the reply is a stream of events: `status`, `token` and `usage`, and at the end `answer` or `error`.',
           parameters: [
             inHeader('Prefer', '`respond-async`: the question is queued, and the reply is 202 at once'),
+            lastEventId,
             inHeader('Idempotency-Key', 'names one question with `fresh`: the same key and question are answered once'),
           ],
           requestBody: {
@@ -152,7 +51,12 @@ export function openApiDocument(origin: string): Part {
           responses: {
             200: {
               description: 'The answer, or its events',
-              headers: { 'Server-Timing': header, 'X-Request-Id': header },
+              headers: {
+                'Server-Timing': header,
+                'X-Request-Id': header,
+                'RateLimit-Policy': header,
+                RateLimit: header,
+              },
               content: {
                 'application/json': { schema: schema('Answer'), example: exampleAnswer },
                 'text/event-stream': { schema: { type: 'string' } },
@@ -186,11 +90,13 @@ export function openApiDocument(origin: string): Part {
         ...paging,
       ]),
       '/api/runs/{run}/answers/{answer}': {
-        ...readOperation('readAnswer', 'One answer, or how far it is', 'AnswerInSomeState', [
-          run,
-          answerId,
-          repository,
-        ]),
+        ...readOperation(
+          'readAnswer',
+          'One answer, or how far it is; or its events, while it is being written',
+          'AnswerInSomeState',
+          [run, answerId, repository, lastEventId],
+          { 'text/event-stream': { schema: { type: 'string' } } },
+        ),
         delete: {
           operationId: 'withdrawQuestion',
           summary: 'Take a question back that is being answered',
@@ -265,9 +171,16 @@ export function openApiDocument(origin: string): Part {
   }
 }
 
-function readOperation(operationId: string, summary: string, name: string, parameters: Part[]): Part {
+function readOperation(
+  operationId: string,
+  summary: string,
+  name: string,
+  parameters: Part[],
+  otherContent: Part = {},
+): Part {
+  const found = json(name, summary, ['Link', 'ETag'])
   const responses = {
-    200: json(name, summary, ['Link', 'ETag']),
+    200: { ...found, content: { ...(found['content'] as Part), ...otherContent } },
     304: { description: 'The same as the tag in If-None-Match' },
     ...readErrors,
   }

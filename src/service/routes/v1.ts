@@ -10,6 +10,7 @@ import { jsonResponse } from '../http/json.js'
 import { parseJson, readBody, wantJsonBody } from '../http/parse-request.js'
 import { HttpError, toProblem } from '../http/problem-details.js'
 import { stepText } from '../http/progress-events.js'
+import { tellLimits } from '../http/rate-limits.js'
 import { divideTime, pause, stopper } from '../http/request-deadline.js'
 import { visibleRepositories } from '../repositories.js'
 import { type ChatRequest, readChat, readModel } from '../v1/chat-request.js'
@@ -95,6 +96,7 @@ export async function postV1(exchange: RequestContext): Promise<Response> {
   wantJsonBody(exchange.request)
   const chat = readChat(parseJson(await readBody(exchange.request, maximumBytes)))
   const asked = await readQuestion(exchange, app, caller, chat.body, { after: chat.after })
+  tellLimits(exchange, asked)
   exchange.note({ mode: chat.stream ? 'events' : 'json' })
   if (chat.stream) return streamAnswer(exchange, chat, asked)
   const found = await findQuestion(asked, exchange.signal)

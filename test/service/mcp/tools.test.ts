@@ -14,6 +14,23 @@ afterAll(async () => {
   await here?.close()
 })
 
+test('lines that are found and read count as tokens of the caller, whose day may be spent', async () => {
+  const budget = await here.another({ HANDOFF_CALLER_TOKENS: '200000' })
+  await using client = await connect(budget.url, 'modern')
+  const find = () => client.callTool({ name: 'find_lines', arguments: { repository: name, query: 'refreshToken' } })
+  expect((await find()).isError).toBeUndefined()
+  const { drive } = here.stack.clouds
+  const [{ path } = { path: '' }] = drive.tree('/handoff/_service').filter((one) => one.path.endsWith('.json'))
+  const state = JSON.parse(drive.readFile(path)?.toString() ?? '{}') as { tokens: number; reserved: unknown[] }
+  expect(state.reserved).toEqual([])
+  expect(state.tokens).toBeGreaterThan(20)
+  drive.write(path, JSON.stringify({ ...state, tokens: 199_000 }))
+  const machines = here.machines()
+  const refused = await find()
+  expect((refused.content as { text: string }[])[0]?.text).toContain('budget')
+  expect({ isError: refused.isError, machines: here.machines() }).toEqual({ isError: true, machines })
+})
+
 const question = 'How is the token refreshed?'
 const linesOf = (path: string) => (tokenFiles as Record<string, string>)[path]!.split('\n')
 

@@ -34,7 +34,7 @@ export function refusal(call: CallName, status: number, said: string, retryAfter
     case 404:
       return new HandoffError('not-found', `It is not on drive9: ${answer}`)
     case 409:
-      return new HandoffError('conflict', `Another writer was first: ${answer}`)
+      return new HandoffError('conflict', `Another writer was first: ${answer}`, { retryAfterSeconds: 2 })
     case 413:
       return new HandoffError('drive', `This is larger than drive9 takes: ${answer}`, {
         next: driveAdvice.tooLarge,

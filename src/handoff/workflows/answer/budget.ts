@@ -8,7 +8,7 @@ import type { RunEvent } from '../../domain/run-events.js'
 import type { BudgetLimits } from '../../store/caller-budgets.js'
 
 /** A reservation outlives the work that it is for, and expires by itself when the process dies. */
-const settlingMs = 60_000
+export const settlingMs = 60_000
 
 interface Reservation extends AsyncDisposable {
   /** Counts what is spent through it. */

@@ -5,6 +5,7 @@ import { HandoffError } from '../../domain/errors.js'
 import { layout, quote } from '../../domain/run.js'
 import { startTimer, withCleanup } from '../../util/step-timer.js'
 import type { CitedPlace } from '../browse.js'
+import { settlingMs } from './budget.js'
 import { type ChosenRun, type RunName, resolveRun, type Where } from './resolve-run.js'
 import { nothingShown, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
 import { whileAccountIsFull } from './wait-for-account.js'
@@ -34,6 +35,8 @@ export async function findLines(request: LinesRequest, context: AppContext, sign
   const place = layout(context.root, request.repository)
   const run = await timer.step('look up', () => resolveRun(request, name, context, place, signal))
   using ticket = context.admission.enter(caller, 1)
+  const budget = await reserveLines(request, context, signal)
+  await using _settling = { [Symbol.asyncDispose]: () => budget.settle() }
   await ticket.ready(signal, (position) => context.ports.emit({ type: 'answer-waiting', position }))
   const looking = { context, timer, run, ...(labels ? { labels } : {}) }
   const look = async (): Promise<Shown> => {
@@ -46,8 +49,28 @@ export async function findLines(request: LinesRequest, context: AppContext, sign
   }
   const { excerpts, searched } = await whileAccountIsFull(look, context, signal)
   const code = excerpts.filter(({ source }) => source === 'code')
+  budget.spend(code)
   if ('path' in wanted && code.length === 0) throw noLines(wanted, run)
   return { run, excerpts: code, searched }
+}
+
+/** A search asks no model. The lines that it shows count as tokens of the caller's day. */
+async function reserveLines(
+  { caller, tokens }: LinesRequest,
+  { budgets, ports, limits }: AppContext,
+  signal: AbortSignal,
+) {
+  const until = ports.clock.now() + limits.deadlineMs + settlingMs
+  const settle = await budgets.reserve(caller, 'lines', { tokens, cost: 0 }, until, signal)
+  let shown = 0
+  return {
+    spend(excerpts: Excerpt[]) {
+      const texts = excerpts.map(({ lines }) => lines.join('\n'))
+      shown = Math.min(tokens, ports.model.estimateTokens(texts.join('\n')))
+    },
+    // A reservation that cannot be settled expires by itself.
+    settle: () => settle({ tokens: shown, cost: 0 }).catch(() => undefined),
+  }
 }
 
 function lookFor({ wanted, tokens }: LinesRequest) {

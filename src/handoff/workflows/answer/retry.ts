@@ -1,26 +1,16 @@
 // Which failures pass by themselves, and after how long it makes sense to try again. One table for jobs, requests and comments.
 import type { ClaimedAnswer, FailedAnswer } from '../../domain/answer.js'
 import { type ErrorCode, HandoffError, isHandoffError } from '../../domain/errors.js'
+import { retrySeconds } from '../../util/retry-seconds.js'
 
-/** Seconds to wait where the outside service did not say. A code that is not here fails again in the same way. */
-const waitSeconds: Partial<Record<ErrorCode, number>> = {
-  timeout: 1,
-  cancelled: 1,
-  'in-progress': 10,
-  'sandbox-limit': 5,
-  'model-limit': 20,
-  sandbox: 10,
-  drive: 10,
-  git: 20,
-}
 const longestWaitSeconds = 300
 
 /** Undefined for a failure that would only happen again. */
 export function retryAfterSeconds(error: unknown): number | undefined {
   if (!isHandoffError(error)) return undefined
   // A model's service that names a time is busy; one that does not has refused the key or the model.
-  const wait = error.code === 'model' ? error.retryAfterSeconds : (error.retryAfterSeconds ?? waitSeconds[error.code])
-  if (wait === undefined || (error.code !== 'model' && waitSeconds[error.code] === undefined)) return undefined
+  const wait = error.code === 'model' ? error.retryAfterSeconds : (error.retryAfterSeconds ?? retrySeconds[error.code])
+  if (wait === undefined || (error.code !== 'model' && retrySeconds[error.code] === undefined)) return undefined
   return Math.min(longestWaitSeconds, Math.max(1, Math.ceil(wait)))
 }
 
