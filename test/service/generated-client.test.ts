@@ -57,8 +57,25 @@ const { data, error } = await client.POST('/api/ask', {
 if (error !== undefined) throw new Error(error.detail)
 if (data.status !== 'done') throw new Error(data.status)
 const first: { path: string; from: number; url: string | null } | undefined = data.citations[0]
+const { data: session } = await client.GET('/api/auth/session')
+const params = {
+  path: { run: data.run, answer: data.id },
+  query: { repository },
+  header: { 'Last-Event-ID': 'claim0-0' },
+}
+const { data: events } = await client.GET('/api/runs/{run}/answers/{answer}', {
+  params,
+  headers: { accept: 'text/event-stream' },
+  parseAs: 'text',
+})
+const names = [...String(events).matchAll(/^event: (\\w+)/gm)].map((match) => match[1])
+const { data: chat } = await client.POST('/v1/chat/completions', {
+  body: { model: repository, messages: [{ role: 'user', content: 'How is the token refreshed?' }] },
+})
+const cited: string | undefined = chat?.choices[0]?.message.annotations[0]?.url_citation.title
 const refused = await client.POST('/api/ask', { body: { repository: 'other/x', ref: 'main', question: 'x' } })
-console.log(JSON.stringify({ repository, path: first?.path, code: refused.error?.code }))
+const offered: boolean | undefined = session?.offered
+console.log(JSON.stringify({ repository, path: first?.path, code: refused.error?.code, names, cited, offered }))
 `
 
 test('it is generated, passes the type check, and asks', async () => {
@@ -81,5 +98,12 @@ test('it is generated, passes the type check, and asks', async () => {
   })
   const env = { PATH: process.env['PATH'] ?? '', ADDRESS: here.url, TOKEN: token }
   const { stdout } = await run(process.execPath, [join(folder, 'client.ts')], { cwd: folder, env })
-  expect(JSON.parse(stdout)).toEqual({ repository: name, path: 'src/token.ts', code: 'forbidden' })
+  expect(JSON.parse(stdout)).toEqual({
+    repository: name,
+    path: 'src/token.ts',
+    code: 'forbidden',
+    names: ['token', 'answer'],
+    cited: expect.stringContaining('src/token.ts'),
+    offered: false,
+  })
 }, 120_000)

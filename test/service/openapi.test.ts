@@ -82,7 +82,7 @@ test('every reference leads somewhere, and every operation has a name of its own
   expect(references.filter((one) => !(one in document.components.schemas))).toEqual([])
   const names = [...text.matchAll(/"operationId":"(\w+)"/g)].map((match) => match[1]!)
   expect(new Set(names).size).toBe(names.length)
-  expect(names.length).toBe(14)
+  expect(names.length).toBe(18)
 })
 
 test('every operation names what the directory behind it may do to it', () => {
@@ -129,6 +129,14 @@ test('answers, runs and problems are as described', async () => {
   check('/api/runs/{run}/answers/{answer}', 'get', await call(here.url, `${at}/answers/${'0'.repeat(32)}${query}`))
   const [{ path, from }] = answer.body.citations
   check('/api/runs/{run}/files', 'get', await call(here.url, `${at}/files${query}&path=${path}&from=${from}`))
+  check('/api/auth/session', 'get', await call(here.url, '/api/auth/session', { token: null }))
+  check('/v1/models', 'get', await call(here.url, '/v1/models'))
+  check('/v1/models/{model}', 'get', await call(here.url, `/v1/models/${encodeURIComponent(`${name}@main`)}`))
+  const chat = { model: name, messages: [{ role: 'user', content: 'How is the token refreshed?' }] }
+  for (const body of [chat, { ...chat, model: 'other/x' }, {}]) {
+    const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+    check('/v1/chat/completions', 'post', await call(here.url, '/v1/chat/completions', init))
+  }
   check('/api/health', 'get', await call(here.url, '/api/health', { token: null }))
   check('/api/health', 'get', await call(here.url, '/api/health?deep=1'))
   check('/api/github', 'post', await call(here.url, '/api/github', { method: 'POST', body: '{}' }))
@@ -136,7 +144,7 @@ test('answers, runs and problems are as described', async () => {
 
 test('what is described is there, and answers other methods with what it takes', async () => {
   for (const [path, methods] of Object.entries(document.paths) as [string, Record<string, unknown>][]) {
-    const real = path.replace('{run}', here.run.run).replace('{answer}', '0'.repeat(32))
+    const real = path.replace('{run}', here.run.run).replace('{answer}', '0'.repeat(32)).replace('{model}', 'x')
     const { status, headers } = await call(here.url, real, { method: 'PATCH' })
     expect({ path, status }).toEqual({ path, status: 405 })
     expect(Object.keys(methods).every((method) => headers.get('allow')?.includes(method.toUpperCase()))).toBe(true)

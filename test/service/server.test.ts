@@ -2,13 +2,14 @@
 // answer and leaves no sandbox.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect as openSocket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { byNpm, type ServerProcess, startServerProcess } from '../support/server-process.js'
 import { until } from '../support/until.js'
 import { call, type Deployment, deploy, events, logged, name, post, root } from './kit.js'
+import { connect } from './mcp/kit.js'
 
 let here: Deployment
 let server: ServerProcess
@@ -78,7 +79,7 @@ test('nothing else of the repository is served, however its address is written',
 function raw(host: string, port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let heard = ''
-    const socket = connect(port, host, () => socket.write(text))
+    const socket = openSocket(port, host, () => socket.write(text))
     socket.setEncoding('utf8').on('data', (piece) => (heard += piece))
     socket.on('error', reject).on('close', () => resolve(heard))
   })
@@ -93,6 +94,14 @@ test('questions are answered in one piece, in events and in the background', asy
   await until('the answer', async () => (await call(server.url, body.self)).body.status === 'done')
   expect((await call(server.url, '/api/health')).body).toMatchObject({ status: 'ok', ways: { queue: 'memory' } })
   expect((await call(server.url, '/api/openapi')).body.openapi).toMatch(/^3\.1/)
+})
+
+test.each(['modern', 'legacy'] as const)('agents of the %s era ask it over MCP', async (era) => {
+  await using client = await connect(server.url, era)
+  const question = { repository: name, question: `What is token.ts, to an agent of the ${era} era?` }
+  const asked = await client.callTool({ name: 'ask_question', arguments: question })
+  expect(asked.structuredContent).toMatchObject({ status: 'done', repository: name })
+  expect((await client.listPrompts()).prompts).toEqual([])
 })
 
 test('what the server refuses itself is a problem document too', async () => {

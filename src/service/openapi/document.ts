@@ -2,6 +2,7 @@
 import { authPaths } from './auth-paths.js'
 import { exampleAnswer, exampleQuestion } from './examples.js'
 import { errorResponses, header, inHeader, inPath, json, type Part, query, schema } from './parts.js'
+import { protocolPaths } from './protocol-paths.js'
 import { schemas } from './schemas.js'
 
 const run = inPath('run', 'The id of a run, as `run` of an answer or of the list of runs')
@@ -127,6 +128,7 @@ export function openApiDocument(origin: string): Part {
         },
       },
       ...authPaths,
+      ...protocolPaths,
       '/api/health': {
         get: {
           operationId: 'health',

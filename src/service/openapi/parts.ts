@@ -10,7 +10,7 @@ export const json = (name: string, description: string, headers: string[] = [], 
 })
 export const header: Part = { schema: { type: 'string' } }
 
-const problems: Record<number, string> = {
+export const problems: Record<number, string> = {
   400: 'What was sent makes no sense.',
   401: 'The caller is not authenticated, or the session has ended.',
   403: 'The token may not see this.',

@@ -1,29 +1,7 @@
 // JSON Schemas of requests and responses.
 
-import { depths } from '../../handoff/stored-answer.js'
-
-type Schema = Record<string, unknown>
-
-const text = (description?: string): Schema => ({
-  type: 'string',
-  ...(description === undefined ? {} : { description }),
-})
-const address: Schema = { type: ['string', 'null'] }
-const count: Schema = { type: 'integer', minimum: 0 }
-const depth: Schema = { enum: depths }
-const flag: Schema = { type: 'boolean' }
-const time: Schema = { type: 'string', format: 'date-time' }
-const list = (items: Schema): Schema => ({ type: 'array', items })
-const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
-
-function object(properties: Record<string, Schema>, optional: string[] = []): Schema {
-  return {
-    type: 'object',
-    properties,
-    required: Object.keys(properties).filter((name) => !optional.includes(name)),
-    additionalProperties: false,
-  }
-}
+import { chatSchemas } from './chat-schemas.js'
+import { address, count, depth, flag, list, object, reference, type Schema, text, time } from './schema-parts.js'
 
 const answerId: Schema = { type: 'string', pattern: '^[0-9a-f]{32}$' }
 const runId: Schema = { type: 'string', pattern: '^[0-9a-f]{40}-[a-z0-9][a-z0-9-]{0,63}$' }
@@ -270,6 +248,7 @@ export const schemas: Record<string, Schema> = {
     },
     ['user', 'until'],
   ),
+  ...chatSchemas,
   Delivery: { type: 'object' },
   Problem: object(
     {
