@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import type { Outline } from '../handoff/domain/survey.js'
 import { HandoffError } from '../handoff/index.js'
 import { survey } from '../handoff/sandbox/program/survey/index.js'
+import type { Question } from './search-quality-types.js'
 
 const execute = promisify(execFile)
 
@@ -55,4 +56,21 @@ export async function readLines<T>(file: string): Promise<T[]> {
     .split('\n')
     .filter((line) => line.trim() !== '')
     .map((line) => JSON.parse(line) as T)
+}
+
+/** The questions of a file, or so many of them, evenly spaced. */
+export async function readQuestions(
+  { repository: wanted, sample }: { repository?: string | undefined; sample?: string | undefined },
+  file: string,
+): Promise<Question[]> {
+  if (sample !== undefined && !/^\d{1,6}$/.test(sample)) {
+    throw new HandoffError('invalid-input', '--sample is not a whole number.', {
+      next: 'Write for instance --sample 50.',
+    })
+  }
+  const all = (await readLines<Question>(file)).filter(
+    ({ repository }) => !wanted || repository === wanted || repository.endsWith(`/${wanted}`),
+  )
+  const count = Math.min(all.length, Number(sample ?? all.length))
+  return Array.from({ length: count }, (_, index) => all[Math.floor((index * all.length) / count)]!)
 }

@@ -1,4 +1,6 @@
 // The tables of the evaluation, as text for a terminal and as Markdown for docs/search-quality.md.
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import type { Result } from './search-quality-types.js'
 
 type Measure = Exclude<keyof Result, 'repository' | 'language' | 'shape'>
@@ -49,4 +51,19 @@ export function asText(rows: string[][]): string {
 export function asMarkdown([head = [], ...rows]: string[][]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   return [line(head), line(head.map((_, column) => (column === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
+}
+
+const introduction = `# How well the search finds lines
+
+Written by \`npm run eval\`. No model takes part. Each question may be shown 12,000 tokens of numbered lines. Acc@k counts a question when all its gold files are
+among the first k, hit@k when one is. The weights for reports were learnt from \`issues\` and \`history\`: \`npm run eval:learn\` says what remains when a repository
+is left out.
+`
+
+/** Replaces the section of this name and keeps the others. */
+export async function writeSection(file: string, name: string, paragraphs: readonly string[]): Promise<void> {
+  const old = existsSync(file) ? await readFile(file, 'utf8') : introduction
+  const sections = old.split(/\n(?=## )/).filter((section) => !section.startsWith(`## ${name}\n`))
+  const added = [`## ${name}`, ...paragraphs].join('\n\n')
+  await writeFile(file, `${[...sections.map((section) => section.trim()), added].join('\n\n')}\n`)
 }

@@ -1,7 +1,7 @@
 // `npm run eval`: how well the lines that answer a question are found, with no model. Everything is counted within what would be sent:
 // 12,000 tokens of numbered lines.
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { estimateTokens } from '../handoff/domain/estimate-tokens.js'
@@ -10,8 +10,8 @@ import { find } from '../handoff/sandbox/program/search/index.js'
 import { shapeOf } from '../handoff/sandbox/program/search/shape.js'
 import { extensionOf } from '../handoff/sandbox/program/survey/languages.js'
 import { type Baselines, openBaselines } from './search-quality-baselines.js'
-import { type Ground, openGround, readLines } from './search-quality-ground.js'
-import { asMarkdown, asText, groupRows, table } from './search-quality-table.js'
+import { type Ground, openGround, readLines, readQuestions } from './search-quality-ground.js'
+import { asMarkdown, asText, groupRows, table, writeSection } from './search-quality-table.js'
 import { type Place, type Question, type Result, scorePlaces } from './search-quality-types.js'
 
 const command = {
@@ -144,14 +144,6 @@ function languageOf({ gold }: Question): string {
   return names.find((name) => name !== 'other') ?? 'other'
 }
 
-async function readQuestions({ repository: wanted, sample }: Values, file: string): Promise<Question[]> {
-  const all = (await readLines<Question>(file)).filter(
-    ({ repository }) => !wanted || repository === wanted || repository.endsWith(`/${wanted}`),
-  )
-  const count = Math.min(all.length, Number(sample ?? all.length))
-  return Array.from({ length: count }, (_, index) => all[Math.floor((index * all.length) / count)]!)
-}
-
 async function summaryOf({ summaries }: Values, repository: string): Promise<string> {
   const file = summaries && join(summaries, `${repository.replace('/', '+')}.md`)
   return file && existsSync(file) ? await readFile(file, 'utf8') : ''
@@ -202,34 +194,14 @@ async function evaluate({ values }: Given<typeof command.options>): Promise<void
       next: 'Give both: --questions FILE --repositories DIR.',
     })
   }
-  if (values.sample !== undefined && !/^\d{1,6}$/.test(values.sample)) {
-    throw new HandoffError('invalid-input', '--sample is not a whole number.', {
-      next: 'Write for instance --sample 50.',
-    })
-  }
   const named = values.terms ? await readLines<{ id: string; terms: string[] }>(values.terms) : []
   const terms = new Map(named.map(({ id, terms: words }) => [id, words]))
   for (const file of values.questions) {
     const name = basename(file, '.jsonl')
     const tables = tablesOf(name, await askSet(values, file, terms))
     process.stdout.write(`${tables.map(asText).join('\n\n')}\n\n`)
-    if (values.write) await writeSection(values.write, name, tables)
+    if (values.write) await writeSection(values.write, name, tables.map(asMarkdown))
   }
-}
-
-const introduction = `# How well the search finds lines
-
-Written by \`npm run eval\`. No model takes part. Each question may be shown 12,000 tokens of numbered lines. Acc@k counts a question when all its gold files are
-among the first k, hit@k when one is. The weights for reports were learnt from \`issues\` and \`history\`: \`npm run eval:learn\` says what remains when a repository
-is left out.
-`
-
-/** Replaces the section of these questions and keeps the others. */
-async function writeSection(file: string, name: string, tables: string[][][]): Promise<void> {
-  const old = existsSync(file) ? await readFile(file, 'utf8') : introduction
-  const sections = old.split(/\n(?=## )/).filter((section) => !section.startsWith(`## ${name}\n`))
-  const added = [`## ${name}`, ...tables.map(asMarkdown)].join('\n\n')
-  await writeFile(file, `${[...sections.map((section) => section.trim()), added].join('\n\n')}\n`)
 }
 
 await runCommand(command, evaluate)

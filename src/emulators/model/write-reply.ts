@@ -4,6 +4,7 @@ import type { ActiveBehaviours, WordsBehaviour } from './behaviour.js'
 import { forgeCitations } from './forged-citations.js'
 import { countPieces, type Prompt } from './parse-prompt.js'
 import { findInjections, obeyInjection } from './prompt-injection.js'
+import { stemsOf } from './word-stems.js'
 import { citation, writeAnswer } from './write-answer.js'
 import { writeChange } from './write-change.js'
 import { writeComparison } from './write-comparison.js'
@@ -71,6 +72,8 @@ function writeHonestReply(prompt: Prompt, maxTokens: number): string {
       return writeChange(prompt, maxBytes)
     case 'terms':
       return writeTerms(prompt)
+    case 'choose':
+      return writeChoice(prompt)
     case 'part':
     case 'combine':
       return writePart(prompt, maxBytes)
@@ -114,6 +117,23 @@ function cited(text: string, { task, files }: Prompt): string {
   if (!file || task === 'answer' || task === 'compare') return text
   const paragraphs = text.replaceAll('\n## Words\n', '\n').split('\n\n')
   return paragraphs.map((paragraph) => `${paragraph} ${citation(file, file.lines.slice(0, 1))}`).join('\n\n')
+}
+
+/** The numbers of the cards that share most words with the question. */
+function writeChoice(prompt: Prompt): string {
+  const asked = new Set(stemsOf(prompt.question))
+  const cards = prompt.texts.find(({ kind }) => kind === 'cards')?.lines ?? []
+  const shared = cards.map((card, index) => ({
+    number: index + 1,
+    words: new Set(stemsOf(card).filter((word) => asked.has(word))).size,
+  }))
+  const best = shared.filter(({ words }) => words > 0).sort((a, b) => b.words - a.words || a.number - b.number)
+  return (
+    best
+      .slice(0, 5)
+      .map(({ number }) => number)
+      .join(' ') || '0'
+  )
 }
 
 /** What a curious model would ask for: more of the first file, the question's words, the top directory. */

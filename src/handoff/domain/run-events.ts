@@ -41,6 +41,7 @@ export const steps = [
   'store',
   'survey',
   'find',
+  'choose',
   'drain',
   'close sandbox',
   'verify',

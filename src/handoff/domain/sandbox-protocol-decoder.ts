@@ -114,9 +114,10 @@ const shapes: { [T in ProgramRecord['type']]: read.Decoder<unknown> } = {
     files: read.count,
     candidates: read.count,
     missing: read.array(read.string(500), 100),
-    found: read.oneOf('well', 'partly', 'nothing'),
+    found: read.oneOf('well', 'partly', 'hardly', 'nothing'),
     unsearched: read.array(read.string(2_000), 10),
   }),
+  card: read.object({ type: read.oneOf('card'), path, names: read.array(read.string(40), 8), says: read.string(100) }),
   failed: read.object({
     type: read.oneOf('failed'),
     code: read.oneOf(

@@ -68,8 +68,8 @@ export interface FindTask {
   repositoryName: string
   commit: string
   search: Search
-  /** Answered instead of the search. */
-  requests?: MoreRequest[]
+  /** Answered instead of the search, if there are any. */
+  requests: MoreRequest[]
 }
 
 /** A follow-up round in a sandbox that has searched before: the clone is still unpacked. */
@@ -78,6 +78,7 @@ export interface MoreTask {
   repositoryName: string
   commit: string
   search: Search
+  /** Without any the question is searched again. */
   requests: MoreRequest[]
 }
 
@@ -98,6 +99,19 @@ export interface Search {
   tokens: number
   /** Ranges that were shown already and need not be shown again. */
   shown: { path: string; from: number; to: number }[]
+  /** Cards are wanted where the ranking is unsure. */
+  cards?: boolean
+  /** Files that a model chose from the cards, the likeliest first. */
+  chosen?: string[]
+}
+
+/** What a model chooses a file by. */
+export interface Card {
+  path: string
+  /** What it defines. */
+  names: string[]
+  /** Its first comment or heading. */
+  says: string
 }
 
 export type ProgramTask = SummariseTask | FindTask | MoreTask
@@ -125,6 +139,7 @@ export type ProgramRecord = { v: 1 } & (
   | ({ type: 'object' } & PackedObject)
   | { type: 'listing'; path: string; entries: string[] }
   | ({ type: 'searched' } & Searched)
+  | ({ type: 'card' } & Card)
   /** What the repository says to agents and assistants. */
   | ({ type: 'notes' } & Excerpt)
   | { type: 'failed'; code: ProgramFailure; message: string }
@@ -139,8 +154,8 @@ export interface Searched {
   candidates: number
   /** Words of the question that no file has. */
   missing: string[]
-  /** Whether the words of the question stand together in the best file, in part, or nowhere. */
-  found: 'well' | 'partly' | 'nothing'
+  /** How much of what the question says stands together in one place. */
+  found: 'well' | 'partly' | 'hardly' | 'nothing'
   /** What was not searched and why, for people. */
   unsearched: string[]
 }

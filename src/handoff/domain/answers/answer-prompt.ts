@@ -93,9 +93,11 @@ export function answerBlocks(prompt: AnswerPrompt): Block[] {
 }
 
 const foundWords = {
-  well: 'The best file has most of the words of the question.',
-  partly: 'No file has most of the words of the question.',
-  nothing: 'No file has any word of the question.',
+  well: 'The best place has most of what the question says.',
+  partly: 'The best place has a part of what the question says.',
+  hardly:
+    'No place has much of what the question says: the repository probably has no answer. Reply NOT FOUND unless a piece plainly does what is asked.',
+  nothing: 'No file has any word of the question: reply NOT FOUND.',
 }
 
 function searchLines({ found, missing, files }: NonNullable<AnswerPrompt['search']>): string[] {

@@ -29,7 +29,7 @@ export function parseReply(reply: string): ParsedReply {
 }
 
 /** The reply itself: without thoughts before it, and out of the fence that some models put everything in. */
-function withoutWrapping(reply: string): string {
+export function withoutWrapping(reply: string): string {
   const text = unfenced(withoutThoughts(reply.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n')))
   return text.replace(/^(?:[ \t]*\n)+/, '')
 }

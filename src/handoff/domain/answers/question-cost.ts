@@ -13,6 +13,9 @@ const otherTokens = 5_500
 /** Instructions, the summary's beginning and the question, when only search words are asked for. */
 const termInputTokens = 5_500
 
+/** Instructions, sixty cards and the question, when the model chooses files. */
+const chooseInputTokens = 7_000
+
 /** The model that a question is asked of, as far as its cost is concerned. */
 export type QuestionModel = Pick<Model, 'name' | 'contextTokens' | 'replyTokens'>
 
@@ -22,7 +25,7 @@ interface MaxQuestionCost {
   outputTokens: number
 }
 
-/** All rounds and the search words; for a model that may think, also one second request for the answer and one for the words. */
+/** All rounds, the search words and the choice of files; for a model that may think, also a second request for each but the first rounds. */
 export function maxQuestionCost(model: QuestionModel, depth: Depth): MaxQuestionCost {
   const { rounds, tokens } = depthLimits[depth]
   const sum = { calls: 0, inputTokens: 0, outputTokens: 0 }
@@ -39,6 +42,7 @@ export function maxQuestionCost(model: QuestionModel, depth: Depth): MaxQuestion
       add(otherTokens + Math.min(round * roundTokens, tokens), { answerTokens, wide })
     }
     add(termInputTokens, { ...terms, wide })
+    if (depth !== 'quick') add(chooseInputTokens, { ...terms, wide })
   }
   return sum
 }

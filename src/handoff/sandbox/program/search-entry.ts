@@ -1,10 +1,10 @@
 // The program in Sandbox B. It mounts read-only; beside that it fetches artifacts, checks their hashes, unpacks the clone and searches it.
 // No result leaves before the mount has shown the sealed directory. A follow-up round reads the clone that is already unpacked.
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deflateRawSync } from 'node:zlib'
 import type { ObjectKind } from '../../domain/git-proof.js'
-import { artifact } from '../../domain/run.js'
 import type { FindTask, MoreTask } from '../../domain/sandbox-protocol.js'
 import { type DirectoryWords, decodeSummaryRecord } from '../../domain/summary/summary-record.js'
 import type { Outline } from '../../domain/survey.js'
@@ -37,10 +37,10 @@ async function runSearch(task: FindTask, secrets: Secrets): Promise<void> {
   await Promise.all([proven, search()])
 }
 
-async function searchClone(task: FindTask): Promise<void> {
-  await adoptObjects(workDirectory, task.repositoryName)
-  if (task.requests) return answerFollowUp({ ...task, requests: task.requests })
-  const [summary, outline, words] = await Promise.all([readArtifact('code-summary.md'), readOutline(), readWords(task)])
+async function searchClone(task: FindTask | MoreTask): Promise<void> {
+  if (task.task === 'find') await adoptObjects(workDirectory, task.repositoryName)
+  if (task.requests.length > 0) return answerFollowUp(task)
+  const [summary, outline, words] = await Promise.all([readArtifact('code-summary.md'), readOutline(), readWords()])
   const found = await find({
     gitDirectory: cloneDirectory(task.repositoryName),
     commit: task.commit,
@@ -54,7 +54,7 @@ async function searchClone(task: FindTask): Promise<void> {
   await emitProof(cloneDirectory(task.repositoryName), task.commit, { excerpts })
 }
 
-async function answerFollowUp(task: Omit<MoreTask, 'task'>): Promise<void> {
+async function answerFollowUp(task: FindTask | MoreTask): Promise<void> {
   const gitDirectory = cloneDirectory(task.repositoryName)
   const { commit, search, requests } = task
   const found = await answerRequests({ gitDirectory, commit, search, requests, outline: await readOutline() })
@@ -65,14 +65,15 @@ async function answerFollowUp(task: Omit<MoreTask, 'task'>): Promise<void> {
 function emitResult(found: SearchResult | FollowUpResult): void {
   for (const excerpt of found.excerpts) emit({ type: 'excerpt', ...excerpt })
   if ('notes' in found) for (const note of found.notes) emit({ type: 'notes', ...note })
+  if ('cards' in found) for (const card of found.cards) emit({ type: 'card', ...card })
   if ('listings' in found) for (const listing of found.listings) emit({ type: 'listing', ...listing })
   if (found.searched) emit({ type: 'searched', ...found.searched })
 }
 
 /** Old runs have no record of the summary. */
-async function readWords({ artifacts }: FindTask): Promise<DirectoryWords[]> {
-  if (!artifacts.some(({ path }) => path === artifact.summaryRecord)) return []
-  return decodeSummaryRecord(await readFile(join(workDirectory, 'summary.json'))).words
+async function readWords(): Promise<DirectoryWords[]> {
+  const file = join(workDirectory, 'summary.json')
+  return existsSync(file) ? decodeSummaryRecord(await readFile(file)).words : []
 }
 
 const readOutline = async () => JSON.parse(await readArtifact('outline.json')) as Outline
@@ -85,8 +86,7 @@ startProgram({
     else throw unknownWork('ask', task)
   },
   async child(what, task) {
-    if (what === 'find' && task.task === 'find') return searchClone(task)
-    if (what === 'more' && task.task === 'more') return answerFollowUp(task)
+    if (task.task === what) return searchClone(task)
     throw unknownWork(what, task)
   },
 })

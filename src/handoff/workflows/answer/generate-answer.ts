@@ -12,6 +12,7 @@ import { openBoth, withCleanup } from '../../util/step-timer.js'
 import { addUsage, tokensToShow, withinContext } from '../answer-model.js'
 import { readSummaryForModel } from '../read-summary.js'
 import { type Answered, type AnswerJob, type AnswerReply, askForAnswer, excerptRecord, outcomeOf } from './ask-model.js'
+import { chooseFiles } from './choose-files.js'
 import { type Look, nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
 import { type SearchTerms, searchTerms } from './search-terms.js'
 
@@ -52,6 +53,7 @@ async function converse(talk: Conversation, signal: AbortSignal): Promise<Answer
         talk.context.ports.model.warm?.().catch(() => undefined)
         return looking
       })
+      if (round === 1) usage = addUsage(usage, await chooseAmong(talk, shown, room, signal))
     }
     room = tokens - tokensOf(shown)
     const isOver = round === rounds || room < leastRoom || clock.now() >= until
@@ -75,6 +77,18 @@ function neverAnswered(): HandoffError {
   })
 }
 
+/** Where the search was unsure, what the model chooses from its cards is shown in the place of what was found first. */
+async function chooseAmong(talk: Conversation, shown: Shown, room: number, signal: AbortSignal): Promise<Usage> {
+  if (shown.cards.length === 0) return { inputTokens: 0, outputTokens: 0 }
+  const { paths, usage } = await talk.timer.step('choose', () => chooseFiles(talk, shown.cards, signal))
+  if (paths.length === 0) return usage
+  const again = nothingShown()
+  const look = { ...lookFor(talk, [], room), chosen: paths }
+  await talk.timer.step('find', () => searchSandbox(talk, talk.open, again, look, signal))
+  if (again.excerpts.length > 0) Object.assign(shown, again)
+  return usage
+}
+
 /** With less room for lines no further round is worth its call. */
 const leastRoom = 500
 
@@ -86,7 +100,8 @@ function tokensOf({ excerpts }: Shown): number {
 
 function lookFor({ context, question, terms }: Conversation, requests: MoreRequest[], room: number): Look {
   const tokens = tokensToShow(context.ports.model, Math.min(roundTokens, room))
-  return { question: question.text, terms: terms.words, earlier: terms.earlier, tokens, requests }
+  const cards = question.depth !== 'quick' && requests.length === 0
+  return { question: question.text, terms: terms.words, earlier: terms.earlier, tokens, requests, cards }
 }
 
 async function askModel(

@@ -6,7 +6,15 @@ import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import { type PackedObject, proveCommit } from '../../domain/git-proof.js'
 import type { Sandbox } from '../../domain/ports.js'
 import { artifact } from '../../domain/run.js'
-import type { FindTask, MoreRequest, MoreTask, ProgramRecord, Search, Searched } from '../../domain/sandbox-protocol.js'
+import type {
+  Card,
+  FindTask,
+  MoreRequest,
+  MoreTask,
+  ProgramRecord,
+  Search,
+  Searched,
+} from '../../domain/sandbox-protocol.js'
 import { runProgram } from '../../sandbox/run-program.js'
 import { openSealed } from '../../store/run-access.js'
 import { orAborted } from '../../util/abort.js'
@@ -80,11 +88,13 @@ export interface Shown {
   /** What the repository says to agents. */
   notes: { path: string; text: string }[]
   searched: string[]
+  /** What a model may choose from, where the ranking was unsure. */
+  cards: Card[]
   /** How the question's own words were found. */
   search?: Searched
 }
 
-export const nothingShown = (): Shown => ({ excerpts: [], listings: [], notes: [], searched: [] })
+export const nothingShown = (): Shown => ({ excerpts: [], listings: [], notes: [], searched: [], cards: [] })
 
 export interface Look {
   question: string
@@ -94,6 +104,10 @@ export interface Look {
   tokens: number
   /** Lines, searches and lists that are asked for by name; without any the question is searched. */
   requests: MoreRequest[]
+  /** Cards are wanted where the ranking is unsure. */
+  cards?: boolean
+  /** Files that were chosen from the cards. */
+  chosen?: string[]
 }
 
 /** One round trip: the first one also brings the clone into the sandbox. Adds the result to `shown`. */
@@ -108,7 +122,7 @@ export async function searchSandbox(
   const search = searchFor(look, shown.excerpts)
   const task = open.prepared ? moreTask(run, search, look.requests) : findTask(context, run, search, look.requests)
   open.prepared = true
-  const received: Received = { objects: [], excerpts: [], notes: [], listings: [] }
+  const received: Received = { objects: [], excerpts: [], notes: [], listings: [], cards: [] }
   await runProgram(open.sandbox, {
     program: context.program,
     task,
@@ -118,6 +132,7 @@ export async function searchSandbox(
     onRecord: (record) => take(looking, received, record),
   })
   const found = takeProven(looking, shown, received, look.tokens)
+  shown.cards = received.cards.slice(0, mostCards)
   if (received.searched) takeSearched(shown, look, received.searched)
   const files = new Set(found.map((excerpt) => excerpt.path)).size
   context.ports.emit({ type: 'excerpts-found', count: found.length, files })
@@ -129,6 +144,7 @@ interface Received {
   excerpts: Excerpt[]
   notes: Excerpt[]
   listings: Shown['listings']
+  cards: Card[]
   searched?: Searched
 }
 
@@ -137,11 +153,13 @@ function take({ context, timer }: Looking, received: Received, record: ProgramRe
   else if (record.type === 'notes') received.notes.push(record)
   else if (record.type === 'object') received.objects.push(record)
   else if (record.type === 'listing') received.listings.push(record)
+  else if (record.type === 'card') received.cards.push(record)
   else if (record.type === 'searched') received.searched ??= record
   else if (record.type === 'notice') context.ports.emit({ type: 'notice', text: record.text })
   else if (record.type === 'step' && record.step === 'mount') timer.note('mount', record.milliseconds)
 }
 
+const mostCards = 60
 /** Notes of a team that are quoted, and characters of each. */
 const mostNotes = 3
 const longestNote = 4_000
@@ -213,7 +231,7 @@ function findTask(
     repositoryName: repositoryNameIn(clonePath),
     commit: handoff.commit,
     search,
-    ...(requests.length === 0 ? {} : { requests }),
+    requests,
   }
 }
 
@@ -233,12 +251,17 @@ function clonePathOf({ handoff }: Pick<ChosenRun, 'handoff'>): string {
 /** The directory inside the tar is called as the repository was called when the run was made. */
 const repositoryNameIn = (clonePath: string) => (clonePath.split('/').at(-1) ?? '').replace(/\.git\.tar$/, '')
 
-function searchFor({ question, terms, earlier = [], tokens }: Look, excerpts: readonly Excerpt[]): Search {
+function searchFor(
+  { question, terms, earlier = [], tokens, cards, chosen }: Look,
+  excerpts: readonly Excerpt[],
+): Search {
   return {
     question,
     terms: terms.slice(0, 60),
     earlier: earlier.slice(0, 60),
     tokens,
+    ...(cards ? { cards } : {}),
+    ...(chosen ? { chosen } : {}),
     shown: excerpts.map((excerpt) => ({
       path: excerpt.path,
       from: excerpt.from,

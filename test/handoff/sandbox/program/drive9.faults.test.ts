@@ -253,6 +253,7 @@ describe('in the second sandbox', () => {
       repositoryName: 'tools',
       commit: repository.head,
       search: { question: 'Where is greet?', terms: [], tokens: 3_000, shown: [] },
+      requests: [],
     }
     return { task, directory }
   }

@@ -1,8 +1,9 @@
 // Finds the lines of a commit that bear on a question.
 import type { Excerpt } from '../../../domain/answer.js'
-import type { Search, Searched } from '../../../domain/sandbox-protocol.js'
+import type { Card, Search, Searched } from '../../../domain/sandbox-protocol.js'
 import type { DirectoryWords } from '../../../domain/summary/summary-record.js'
 import type { Outline } from '../../../domain/survey.js'
+import { cardsOf } from './cards.js'
 import { type Corpus, openCorpus, type SourceFile } from './corpus.js'
 import { definitionsIn } from './definition-sites.js'
 import { describeFiles, findDefined, scoreOf } from './features.js'
@@ -40,6 +41,8 @@ export interface SearchResult {
   searched: Searched
   /** What the repository says to agents. */
   notes: Excerpt[]
+  /** Where the ranking is unsure and cards are wanted. */
+  cards: Card[]
 }
 
 interface Ranking {
@@ -57,12 +60,14 @@ export async function find(options: FindOptions): Promise<SearchResult> {
 type InCorpus = Omit<FindOptions, 'gitDirectory' | 'commit'>
 
 export async function findInCorpus(corpus: Corpus, options: InCorpus): Promise<SearchResult> {
-  const { files, query, stats } = await rankFiles(corpus, options)
+  const ranking = await rankFiles(corpus, options)
+  const { files } = ranking
   const contents = await corpus.read(files.slice(0, sizes.competing).map(({ file }) => file))
   return {
     excerpts: selectExcerpts(files, contents, options.search),
-    searched: describeSearch(corpus, query, stats, files[0]),
+    searched: describeSearch(corpus, ranking),
     notes: await readTeamNotes(corpus),
+    cards: options.search.cards ? cardsOf(files) : [],
   }
 }
 
@@ -89,11 +94,13 @@ export async function rankFiles(
   const hints = findSummaryHints(summary, query, stats)
   const evidence = { query, stats, named, relations, hints: strongestHints(hints), defined }
   const inherited = new Map([...relations.inherited.keys()].map((path) => [path, 1]))
+  const declared = new Map(ranked.slice(0, sizes.declared * 2).map(({ file }) => [declarationOf(file), 1]))
   const added = relatedNonCandidates(corpus.files, stats, ranked, [
     relations.walk,
     relations.uses,
     relations.tested,
     inherited,
+    declared,
     defined,
   ])
   const all = [...ranked, ...(await rankCandidates(added, corpus, stats, query))]
@@ -105,6 +112,8 @@ export async function rankFiles(
     file.rank = scoreOf(file.features, byShape[shape])
   }
   placeInherited(all, relations.inherited)
+  placeDeclarations(all)
+  placeChosen(all, search.chosen ?? [])
   return { shape, query, stats, files: all.sort((a, b) => b.rank - a.rank) }
 }
 
@@ -115,6 +124,25 @@ function placeInherited(all: readonly RankedFile[], inherited: Relations['inheri
     if (!leader) continue
     file.rank = Math.max(file.rank, leader.rank - 0.001)
     for (const twin of twins) twin.rank = Math.min(twin.rank, leader.rank - 0.002)
+  }
+}
+
+const declarationOf = ({ path }: SourceFile) => path.replace(/\.[cm]?jsx?$/, '.d.ts')
+
+/** A declaration file that is written by hand follows the code that it declares: a change of one is a change of the other. */
+function placeDeclarations(all: readonly RankedFile[]): void {
+  for (const { file, rank } of all.toSorted((a, b) => b.rank - a.rank).slice(0, sizes.declared)) {
+    const declaration = all.find((one) => one.file.path === declarationOf(file))
+    if (declaration) declaration.rank = Math.max(declaration.rank, rank - 0.001)
+  }
+}
+
+/** What a model chose comes first. */
+function placeChosen(all: readonly RankedFile[], chosen: readonly string[]): void {
+  const best = Math.max(0, ...all.map(({ rank }) => rank))
+  for (const [index, path] of chosen.entries()) {
+    const file = all.find((one) => one.file.path === path)
+    if (file) file.rank = best + (chosen.length - index) * weights.clearLead
   }
 }
 
@@ -157,28 +185,30 @@ function boostRegions(all: readonly RankedFile[], relations: Relations, hints: r
   }
 }
 
-/** The best file says so much of what the question says, by the rarity of its words. */
-const wellFound = 0.6
-const most = { terms: 30, missing: 20 }
+/**
+ * The best file has so much of the question's own words by their rarity, and the best region is worth so much of it. Of questions about other
+ * repositories three of four reach neither, of those that the repository answers one of forty: `npm run eval:silence`.
+ */
+const enough = 0.6
+const most = { terms: 30, missing: 20, best: 5 }
 
-function describeSearch(corpus: Corpus, query: Query, stats: SearchStats, best: RankedFile | undefined): Searched {
+function describeSearch(corpus: Corpus, { query, stats, files }: Ranking): Searched {
   const { rarity, hits, meanings } = stats
   const anywhere = conceptsIn(stats.scores, hits, meanings)
-  const inBest = conceptsIn(best ? [best] : [], hits, meanings)
-  const asked = query.concepts
-    .filter(({ exact, word }) => !exact && !questionWords.has(word))
-    .toSorted((a, b) => rarity[b.index]! - rarity[a.index]!)
+  const inBest = conceptsIn(files.slice(0, 1), hits, meanings)
+  const byRarity = query.concepts.toSorted((a, b) => rarity[b.index]! - rarity[a.index]!)
+  const asked = byRarity.filter(({ exact, word, index }) => index < query.own && !exact && !questionWords.has(word))
   const weigh = (concepts: typeof asked) => concepts.reduce((sum, { index }) => sum + rarity[index]!, 0)
-  const share = weigh(asked.filter(({ index }) => inBest.has(index))) / (weigh(asked) || 1)
+  const whole = weigh(asked) || 1
+  const share = weigh(asked.filter(({ index }) => inBest.has(index))) / whole
+  const strength = Math.max(0, ...files.slice(0, most.best).map(({ regions }) => regions[0]?.score ?? 0)) / whole
+  const sure = (['hardly', 'partly', 'well'] as const)[Number(share >= enough) + Number(strength >= enough)]!
   return {
-    terms: query.concepts
-      .toSorted((a, b) => rarity[b.index]! - rarity[a.index]!)
-      .map(({ word }) => word)
-      .slice(0, most.terms),
+    terms: byRarity.map(({ word }) => word).slice(0, most.terms),
     files: corpus.files.length,
     candidates: stats.scores.length,
     missing: asked.flatMap(({ index, word }) => (anywhere.has(index) ? [] : [word])).slice(0, most.missing),
-    found: anywhere.size === 0 ? 'nothing' : share >= wellFound ? 'well' : 'partly',
+    found: anywhere.size === 0 ? 'nothing' : sure,
     unsearched: corpus.unsearched,
   }
 }

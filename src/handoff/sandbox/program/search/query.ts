@@ -23,6 +23,8 @@ export type Meaning = readonly number[]
 
 export interface Query {
   concepts: readonly Concept[]
+  /** The first so many concepts are the question's own; a model or earlier questions add the others. */
+  own: number
   /** By stem. */
   meanings: ReadonlyMap<string, Meaning>
   /** Cache: the meaning of words of the code. */
@@ -58,6 +60,7 @@ export function parseQuestion(
   const { title, body } = splitTitle(question.slice(0, 8_000), shape)
   const asked = [...addWords(draft, title, 1), ...addWords(draft, body, weights.body)]
   for (const concept of draft.concepts) concept.weight *= 1 + weights.repeated * Math.log2(concept.times)
+  const own = draft.concepts.length
   // Code is mostly English, so for a question in another language the extra terms count in full.
   const foreign = !isEnglish(question)
   const wordsOf = (words: readonly string[]) => words.slice(0, 60).join(' ').slice(0, 4_000)
@@ -66,6 +69,7 @@ export function parseQuestion(
   const order = foreign ? [...asked, ...added] : asked
   return {
     concepts: draft.concepts,
+    own,
     meanings: createMeanings(draft, order),
     known: new Map(),
     identifiers: new Map(draft.concepts.filter(({ exact }) => exact).map(({ word, index }) => [word, index])),

@@ -52,6 +52,8 @@ export const weights = {
   /** The least score of every region of a file that is named without lines, as a part of the best score. */
   namedRegion: 0.3,
 
+  /** The ranking is unsure where the first file leads by less. */
+  clearLead: 1,
   /** How much the rank of a file counts when its lines compete with those of others. */
   fileTrust: 0.2,
   /** How much a region rises that defines what the best files use, or that the summary cites. */
@@ -98,6 +100,12 @@ export const sizes = {
   gap: 12,
   /** Files whose regions are considered for excerpts. */
   competing: 40,
+  /** Files that a model chooses from. */
+  cards: 60,
+  /** Files whose declaration files follow them. */
+  declared: 3,
+  /** So many files whose best lines define one name are alike. */
+  twins: 5,
   /** Files that are ranked because they relate to the best ones. */
   related: 20,
 }

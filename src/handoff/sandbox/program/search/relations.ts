@@ -5,6 +5,7 @@ import { textOfLine } from './code-regions.js'
 import type { SourceFile } from './corpus.js'
 import type { DefinitionSite, FindDefinitions } from './definition-sites.js'
 import type { RankedFile } from './rank-regions.js'
+import { sizes } from './ranking-weights.js'
 
 /** How many files, and how many regions of each, contribute the names they use. */
 const useLimits = { files: 6, regions: 4 }
@@ -200,15 +201,12 @@ function testedFiles(file: SourceFile, byName: ReadonlyMap<string, readonly Sour
   })
 }
 
-/** So many files whose best lines define one name are alike. */
-const manyTwins = 5
-
 function findInherited(ranked: readonly RankedFile[], findDefinitions: FindDefinitions): Map<string, RankedFile[]> {
   const found = new Map<string, RankedFile[]>()
   const groups = Map.groupBy(ranked, ({ regions: [best] }) => (best?.score ? (best.definition?.name ?? '') : ''))
   groups.delete('')
   for (const twins of groups.values()) {
-    if (twins.length < manyTwins) continue
+    if (twins.length < sizes.twins) continue
     for (const sites of findDefinitions(commonParents(twins)).values()) {
       if (sites.length <= ambiguousDefinitions) for (const { path } of sites) found.set(path, twins)
     }

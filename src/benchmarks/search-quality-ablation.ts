@@ -1,0 +1,190 @@
+// `npm run eval:ablation`: what each part of the search gives. Every question is asked once of the whole search and once without each part.
+import { basename } from 'node:path'
+import { type Given, runCommand } from '../cli/command-line.js'
+import { HandoffError } from '../handoff/index.js'
+import { type Corpus, openCorpus, type SourceFile } from '../handoff/sandbox/program/search/corpus.js'
+import { findInCorpus } from '../handoff/sandbox/program/search/index.js'
+import { features, sizes, start, tables, weights } from '../handoff/sandbox/program/search/ranking-weights.js'
+import { type Ground, openGround, readQuestions } from './search-quality-ground.js'
+import { asMarkdown, asText, writeSection } from './search-quality-table.js'
+import { type Question, scorePlaces } from './search-quality-types.js'
+
+const command = {
+  name: 'eval:ablation',
+  description: `Measures what each part of the search gives: how much worse the lines are found without it.
+
+Figures are differences in points from the whole search; a part earns its place where they are negative.`,
+  options: {
+    questions: { type: 'string', multiple: true, value: 'FILE', help: 'as for npm run eval; needed, may be repeated' },
+    repositories: { type: 'string', value: 'DIR', help: 'as for npm run eval; needed' },
+    sample: { type: 'string', value: 'COUNT', help: 'so many questions of each file, evenly spaced' },
+    cache: { type: 'string', value: 'DIR', help: 'as for npm run eval' },
+    part: { type: 'string', multiple: true, value: 'NAME', help: 'these parts only' },
+    write: { type: 'string', value: 'FILE', help: 'put the tables into this Markdown file' },
+  },
+  example: 'eval:ablation -- --questions questions.jsonl --repositories ../clones',
+  cost: 'nothing; no sandbox and no model.',
+} as const
+
+/** Takes a part out and returns what puts it back. */
+type Removal = () => () => void
+
+function set<T extends Record<string, number>>(numbers: T, values: Partial<Record<keyof T, number>>): Removal {
+  return () => {
+    const before = { ...numbers }
+    Object.assign(numbers, values)
+    return () => void Object.assign(numbers, before)
+  }
+}
+
+const feature =
+  (...names: string[]): Removal =>
+  () => {
+    const before = Object.entries(tables).map(([shape, table]) => [shape, table.slice()] as const)
+    for (const table of new Set(Object.values(tables))) for (const name of names) table[features.indexOf(name)] = 0
+    return () => {
+      for (const [shape, table] of before) tables[shape as keyof typeof tables].set(table)
+    }
+  }
+
+const nothingLearnt: Removal = () => {
+  const before = { ...tables }
+  Object.assign(tables, { report: start, trace: start, diff: start })
+  return () => void Object.assign(tables, before)
+}
+
+const parts: Record<string, Removal> = {
+  'learnt weights': nothingLearnt,
+  'short forms of words': set(weights, { abbreviation: 0 }),
+  'asking words count less': set(weights, { questionWord: 1 }),
+  'words that begin longer ones': set(weights, { prefix: 0 }),
+  'title counts more than body': set(weights, { body: 1 }),
+  'repeated words count more': set(weights, { repeated: 0 }),
+  'pairs of neighbouring words': set(weights, { neighbours: 0 }),
+  'names that the question covers': set(weights, { nameCoverage: 0 }),
+  'name of the definition': set(weights, { ownName: 0 }),
+  'name around the definition': set(weights, { enclosingName: 0 }),
+  'words of the path': set(weights, { path: 0, filePath: 0 }),
+  'second and third region': set(weights, { secondRegion: 0, thirdRegion: 0 }),
+  'whole file': set(weights, { wholeFile: 0 }),
+  'kinds of files count less': set(weights, {
+    test: 1,
+    testInPython: 1,
+    testWhenAsked: 1,
+    documentation: 1,
+    documentationWhenAsked: 1,
+    example: 1,
+    stub: 1,
+  }),
+  'declarations beside code': set(weights, { stub: 1 }),
+  'files that are named': feature('named'),
+  'definitions that are named': feature('defines'),
+  'what the best files use': feature('uses'),
+  'walk along imports': feature('walk'),
+  'who mentions the best': feature('mentions'),
+  'tests and what they test': feature('tested', 'testOf'),
+  'what twins inherit from': set(sizes, { twins: Number.POSITIVE_INFINITY }),
+  'declarations follow their code': set(sizes, { declared: 0 }),
+  'files that relate to the best': set(sizes, { related: 0 }),
+  'rank of the file among lines': set(weights, { fileTrust: 0 }),
+  'related regions rise': set(weights, { region: 0 }),
+  'gaps between shown lines': set(sizes, { gap: 0 }),
+}
+
+const metrics = ['hit1', 'hit5', 'acc5', 'acc10', 'recall10', 'lines', 'lineRecall'] as const
+const heads = ['hit@1', 'hit@5', 'Acc@5', 'Acc@10', 'recall@10', 'lines', 'gold lines']
+type Sums = Record<(typeof metrics)[number], { sum: number; count: number }>
+
+const whole = 'the whole search'
+
+/** The same files are searched many times, so they stay in memory. */
+async function openInMemory({ gitDirectory, commit }: Ground): Promise<Corpus> {
+  const corpus = await openCorpus(gitDirectory, commit)
+  const kept: [SourceFile, Buffer][] = []
+  await corpus.readAll((file, bytes) => kept.push([file, Buffer.from(bytes)]))
+  return {
+    ...corpus,
+    async readAll(take) {
+      for (const [file, bytes] of kept) take(file, bytes)
+    },
+  }
+}
+
+async function measure(values: Given<typeof command.options>['values'], file: string): Promise<Map<string, Sums>> {
+  const wanted = values.part ?? Object.keys(parts)
+  const all = new Map<string, Sums>()
+  const questions = await readQuestions(values, file)
+  for (const [key, group] of Map.groupBy(questions, ({ repository, commit }) => `${repository}@${commit}`)) {
+    const [repository = '', prefix = ''] = key.split('@')
+    const ground = await openGround(values.repositories!, repository, prefix, values.cache)
+    const corpus = await openInMemory(ground)
+    for (const question of group) {
+      await ask(whole, question, { corpus, ground, all })
+      for (const name of wanted) {
+        const putBack = parts[name]!()
+        await ask(name, question, { corpus, ground, all })
+        putBack()
+      }
+      process.stderr.write('.')
+    }
+  }
+  process.stderr.write('\n')
+  return all
+}
+
+async function ask(
+  name: string,
+  { question, gold }: Question,
+  { corpus, ground, all }: { corpus: Corpus; ground: Ground; all: Map<string, Sums> },
+): Promise<void> {
+  const found = await findInCorpus(corpus, { ...ground, search: { question, terms: [], tokens: 12_000, shown: [] } })
+  const scores = scorePlaces(
+    gold,
+    found.excerpts.map(({ path, from, lines }) => ({ path, from, to: from + lines.length - 1 })),
+  )
+  const sums = all.get(name) ?? (Object.fromEntries(metrics.map((one) => [one, { sum: 0, count: 0 }])) as Sums)
+  all.set(name, sums)
+  for (const metric of metrics) {
+    if (scores[metric] === undefined) continue
+    sums[metric].sum += scores[metric]
+    sums[metric].count += 1
+  }
+}
+
+function tableOf(name: string, all: Map<string, Sums>): string[][] {
+  const points = (sums: Sums) => metrics.map((metric) => (100 * sums[metric].sum) / (sums[metric].count || 1))
+  const base = points(all.get(whole)!)
+  const rows = [...all].map(([part, sums]) => {
+    const cells = points(sums).map((value, at) => (part === whole ? value : value - base[at]!))
+    return [part === whole ? whole : `without: ${part}`, ...cells.map((value) => signed(value, part === whole))]
+  })
+  return [[`${name}, ${all.get(whole)!.hit1.count} questions`, ...heads], ...rows]
+}
+
+const signed = (value: number, plain: boolean) =>
+  `${!plain && value > 0.05 ? '+' : ''}${value.toFixed(1).replace('-0.0', '0.0')}`
+
+async function run({ values }: Given<typeof command.options>): Promise<void> {
+  if (!values.questions || !values.repositories) {
+    throw new HandoffError('invalid-input', 'The questions or the repositories are missing.', {
+      next: `Write for instance npm run ${command.example}.`,
+    })
+  }
+  const unknown = values.part?.find((name) => !(name in parts))
+  if (unknown !== undefined) {
+    throw new HandoffError('invalid-input', `There is no part ${JSON.stringify(unknown)}.`, {
+      next: `There are ${Object.keys(parts).join('; ')}.`,
+    })
+  }
+  const written: string[][][] = []
+  for (const file of values.questions) {
+    const table = tableOf(basename(file, '.jsonl'), await measure(values, file))
+    process.stdout.write(`${asText(table)}\n\n`)
+    written.push(table)
+  }
+  const text =
+    'Differences in points without one part, on evenly spaced samples. A part earns its place where they are negative.'
+  if (values.write) await writeSection(values.write, 'What each part gives', [text, ...written.map(asMarkdown)])
+}
+
+await runCommand(command, run)
