@@ -19,6 +19,7 @@ const allowedRecords = new Set([
   'object',
   'listing',
   'notes',
+  'card',
   'searched',
   'notice',
   'failed',

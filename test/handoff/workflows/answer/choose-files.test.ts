@@ -13,7 +13,7 @@ let run: SummariseResult
 /** Files of which each could be the one. */
 const alike = Object.fromEntries(
   Array.from({ length: 40 }, (_, at) => [
-    `src/part${at}/socket.ts`,
+    `src/socket${at}.ts`,
     `// Part ${at} closes its socket when the peer is gone.\nexport function closeSocket${at}(id: number): boolean {\n  return peer.close(id, 'socket ${at}')\n}\n`,
   ]),
 )

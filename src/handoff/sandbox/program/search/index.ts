@@ -187,7 +187,7 @@ function boostRegions(all: readonly RankedFile[], relations: Relations, hints: r
 
 /**
  * The best file has so much of the question's own words by their rarity, and the best region is worth so much of it. Of questions about other
- * repositories three of four reach neither, of those that the repository answers one of forty: `npm run eval:silence`.
+ * repositories 72 % reach neither, of those that the repository answers 11 %: `npm run eval:silence`.
  */
 const enough = 0.6
 const most = { terms: 30, missing: 20, best: 5 }
