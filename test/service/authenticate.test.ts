@@ -138,7 +138,9 @@ test('a caller sees what a pattern of its own names, and the pattern that allowe
   expect(await allow(caller, 'Octo/Anything', never)).toEqual({ name: 'octo/*' })
   expect(await allow(caller, 'other/tools', never)).toEqual({ name: 'other/tools', id: '7' })
   for (const name of ['other/tool', 'other/tools2', 'octopus/tools', 'octo', 'my/octo/tools'])
-    await expect(allow(caller, name, never)).rejects.toMatchObject({ problem: { status: 403 } })
+    await expect(allow(caller, name, never)).rejects.toMatchObject({
+      problem: { status: 403, next: expect.stringContaining('HANDOFF_BEARERS') },
+    })
 })
 
 test('a person sees what is listed and GitHub shows, under the number that GitHub tells', async () => {
