@@ -1,8 +1,8 @@
 // What every model's service must do for us, and every `Model`. The local one passes it always; the real one when its settings are given.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeModel } from '../../src/handoff/clients/openai/client.js'
-import { HandoffError } from '../../src/handoff/domain/errors.js'
 import type { Model, ModelRequest } from '../../src/handoff/domain/ports.js'
+import { refusal } from '../support/refusal.js'
 
 export interface ModelSettings {
   LLM_BASE_URL: string
@@ -56,15 +56,6 @@ export function modelContract(
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: settings.LLM_MODEL, messages: request().messages, ...body }),
     })
-  const failure = (done: Promise<unknown>): Promise<HandoffError> =>
-    done.then(
-      () => expect.unreachable('it worked'),
-      (error: unknown) => {
-        expect(error).toBeInstanceOf(HandoffError)
-        return error as HandoffError
-      },
-    )
-
   describe(name, () => {
     beforeAll(async () => {
       const opened = await open()
@@ -98,23 +89,23 @@ export function modelContract(
       })
 
       it('stops when it is asked to, before and in the middle', async () => {
-        expect(await failure(model.complete(request({ signal: AbortSignal.abort() })))).toMatchObject({
+        expect(await refusal(model.complete(request({ signal: AbortSignal.abort() })))).toMatchObject({
           code: 'cancelled',
         })
         const stop = new AbortController()
         const stopped = model.complete(request({ signal: stop.signal, onText: () => stop.abort() }))
-        expect(await failure(stopped)).toMatchObject({ code: 'cancelled' })
-        expect(await failure(model.complete(request({ signal: AbortSignal.timeout(1) })))).toMatchObject({
+        expect(await refusal(stopped)).toMatchObject({ code: 'cancelled' })
+        expect(await refusal(model.complete(request({ signal: AbortSignal.timeout(1) })))).toMatchObject({
           code: 'timeout',
         })
       })
 
       it('refuses a wrong key and an unknown model, each with the setting to look at', async () => {
-        const wrongKey = await failure(modelWith({ LLM_API_KEY: 'not-the-key' }).complete(request()))
+        const wrongKey = await refusal(modelWith({ LLM_API_KEY: 'not-the-key' }).complete(request()))
         expect(wrongKey.code).toBe('model')
         expect(wrongKey.next).toContain('LLM_API_KEY')
         expect(JSON.stringify([wrongKey, wrongKey.stack])).not.toContain('not-the-key')
-        const unknown = await failure(modelWith({ LLM_MODEL: 'no-such-model-at-all' }).complete(request()))
+        const unknown = await refusal(modelWith({ LLM_MODEL: 'no-such-model-at-all' }).complete(request()))
         expect(unknown.code).toBe('model')
         expect(unknown.next).toContain('LLM_MODEL')
       })

@@ -1,19 +1,10 @@
 // What the stories may expect of `Sandboxes`, whatever cloud stands behind it.
 import { describe, expect, test } from 'vitest'
-import { type HandoffError, isHandoffError } from '../../src/handoff/domain/errors.js'
 import type { RunOptions, Sandbox, Sandboxes, SandboxRequest } from '../../src/handoff/domain/ports.js'
+import { refusal } from '../support/refusal.js'
 import { until } from '../support/until.js'
 
 /** Fails unless it rejects with our own error. */
-export async function refusal(promise: Promise<unknown>): Promise<HandoffError> {
-  const error: unknown = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  )
-  if (isHandoffError(error)) return error
-  throw new Error('It was to be refused with an error of ours.', { cause: error })
-}
-
 const never = new AbortController().signal
 
 export function request(more: Partial<SandboxRequest> = {}): SandboxRequest {

@@ -4,7 +4,6 @@
 import { Sandbox, type SandboxOpts } from 'e2b'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { commandContract } from './sandboxes/commands.js'
-import { fileContract } from './sandboxes/files.js'
 import type { SandboxFixture, SandboxService } from './sandboxes/fixture.js'
 import { failureContract, lifecycleContract } from './sandboxes/lifecycle.js'
 
@@ -35,6 +34,5 @@ export function sandboxServiceContract(name: string, start: () => Promise<Sandbo
     describe('lifecycle', () => lifecycleContract(fixture))
     describe('failures', () => failureContract(fixture))
     describe('commands', () => commandContract(fixture))
-    describe('files', () => fileContract(fixture))
   })
 }

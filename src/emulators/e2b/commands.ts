@@ -1,10 +1,9 @@
-// envd's process service: starts a command and streams its output, connects to it later, writes to its stdin, ends it.
+// envd's process service: starts a command and streams its output, ends it.
 //
 // It behaves as the real service:
 //   - a client that disconnects ends no command, and output without a listener is lost;
 //   - a deadline or a kill ends only the process itself, not its children;
-//   - for listeners a command ends when every process has closed its output, or at once after a kill;
-//   - the exit status is kept for half a minute.
+//   - for listeners a command ends when every process has closed its output, or at once after a kill.
 import { spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
@@ -22,7 +21,6 @@ import {
 import type { UserName } from './sandbox-directory.js'
 
 const chunkBytes = 32 * 1024
-const rememberMs = 30_000
 
 export async function startCommand(asked: EnvdRequest): Promise<undefined> {
   const { sandbox, user, request } = asked
@@ -32,8 +30,7 @@ export async function startCommand(asked: EnvdRequest): Promise<undefined> {
   const child = await launch(sandbox, user, configuration, message['stdin'] !== false)
   const id = child.pid as number
   sandbox.belonging.leaders.set(id, startOf(id))
-  const tag = typeof message['tag'] === 'string' ? message['tag'] : undefined
-  const command: RunningCommand = { configuration, tag, child, listeners: new Set(), killed: false }
+  const command: RunningCommand = { child, listeners: new Set(), killed: false }
   sandbox.running.set(id, command)
   const record = keepRecord(sandbox, user, configuration, id)
   const stream = listen(command, asked)
@@ -108,7 +105,7 @@ function follow(command: RunningCommand, record: CommandRecord): void {
     if (command.killed) for (const output of [child.stdout, child.stderr]) output?.destroy()
   })
   child.once('close', (code, signal) => {
-    command.end = { at: Date.now(), event: describeEnd(code, signal) }
+    command.end = { event: describeEnd(code, signal) }
     Object.assign(record, { endedAt: new Date(), exitCode: command.end.event.exitCode })
     for (const stream of command.listeners) sayEnd(stream, command.end)
   })
@@ -163,43 +160,6 @@ function kill(command: RunningCommand, signal: NodeJS.Signals): void {
   command.child.kill(signal)
 }
 
-export async function joinCommand(asked: EnvdRequest): Promise<undefined> {
-  const command = select(asked.sandbox, readEnvelope(asked.request), rememberMs)
-  const stream = listen(command, asked)
-  if (command.end) sayEnd(stream, command.end)
-  await stream.closed
-}
-
-export function listCommands({ sandbox }: EnvdRequest): Reply {
-  const running = [...sandbox.running].filter(([, command]) => !command.end)
-  const processes = running.map(([pid, { configuration, tag }]) => ({
-    config: configuration,
-    pid,
-    ...(tag ? { tag } : {}),
-  }))
-  return json(200, { processes })
-}
-
-export async function feedCommand({ sandbox, request }: EnvdRequest): Promise<Reply> {
-  const message = readJson(request)
-  const { stdin } = (message['input'] ?? {}) as { stdin?: string }
-  const target = select(sandbox, message).child.stdin
-  if (stdin === undefined) throw new Refusal('unimplemented', 'the local cloud has no terminals')
-  if (!target?.writable) throw new Refusal('internal', 'error writing to stdin: stdin not enabled or closed')
-  await new Promise<void>((resolve, reject) =>
-    target.write(Buffer.from(stdin, 'base64'), (error) => {
-      if (error) reject(new Refusal('internal', `error writing to stdin: ${error.message}`))
-      else resolve()
-    }),
-  )
-  return json(200, {})
-}
-
-export function closeInput({ sandbox, request }: EnvdRequest): Reply {
-  select(sandbox, readJson(request)).child.stdin?.end()
-  return json(200, {})
-}
-
 const signals: Record<string, NodeJS.Signals> = { SIGNAL_SIGTERM: 'SIGTERM', SIGNAL_SIGKILL: 'SIGKILL' }
 
 export function signalCommand({ sandbox, request }: EnvdRequest): Reply {
@@ -211,10 +171,10 @@ export function signalCommand({ sandbox, request }: EnvdRequest): Reply {
   return json(200, {})
 }
 
-/** The command that a request means, running, or ended no longer ago than this. */
-function select({ running }: LocalSandbox, message: Record<string, unknown>, endedWithinMs = 0): RunningCommand {
-  const { pid, tag } = (message['process'] ?? {}) as { pid?: number; tag?: string }
-  const command = pid === undefined ? [...running.values()].find((entry) => entry.tag === tag) : running.get(pid)
-  if (command && (!command.end || Date.now() - command.end.at < endedWithinMs)) return command
-  throw new Refusal('not_found', `process with ${pid === undefined ? `tag ${tag}` : `pid ${pid}`} not found`)
+/** The running command that a request means. */
+function select({ running }: LocalSandbox, message: Record<string, unknown>): RunningCommand {
+  const { pid } = (message['process'] ?? {}) as { pid?: number }
+  const command = running.get(pid ?? 0)
+  if (command && !command.end) return command
+  throw new Refusal('not_found', `process with pid ${pid} not found`)
 }

@@ -9,8 +9,6 @@ import {
   findTemplate,
   isReady,
   nameTemplate,
-  placeForFiles,
-  removeTemplate,
   reportBuild,
   requestBuild,
   startBuild,
@@ -28,8 +26,6 @@ export interface Cloud {
   environment: Record<string, string>
   sandboxes: LocalSandbox[]
   shelf: TemplateShelf
-  /** Where a client reaches it. */
-  url: () => string
 }
 
 /** Reported to clients, who decide by it what they may ask of envd. */
@@ -65,20 +61,12 @@ const routes: Route[] = [
     /^\/templates\/([^/]+)\/builds\/([^/]+)\/status$/,
     ({ cloud, first, second, query }) => reportBuild(cloud.shelf, first, second, Number(query.get('logsOffset') ?? 0)),
   ],
-  [
-    'GET',
-    /^\/templates\/([^/]+)\/files\/([^/]+)$/,
-    ({ cloud, first, second }) => placeForFiles(cloud.shelf, first, second, `${cloud.url()}/uploads/${second}`),
-  ],
   ['GET', /^\/templates\/aliases\/([^/]+)$/, ({ cloud, first }) => nameTemplate(cloud.shelf, first)],
   ['GET', /^\/templates\/([^/]+)$/, ({ cloud, first }) => describeTemplate(cloud.shelf, first)],
-  ['DELETE', /^\/templates\/([^/]+)$/, ({ cloud, first }) => removeTemplate(cloud.shelf, first)],
 ]
 
 export async function serveControl(cloud: Cloud, request: RecordedRequest): Promise<Reply> {
   const { pathname, searchParams: query } = new URL(request.path, 'http://cloud')
-  const upload = /^\/uploads\/([^/]+)$/.exec(pathname)
-  if (upload && request.method === 'PUT') return takeUpload(cloud, upload[1] ?? '')
   const key = request.headers['x-api-key']
   if (!key || !cloud.apiKeys.includes(key)) throw new Refusal(401, 'Invalid API key')
   for (const [method, path, serve] of routes) {
@@ -88,12 +76,6 @@ export async function serveControl(cloud: Cloud, request: RecordedRequest): Prom
     return serve({ cloud, request, query, first, second })
   }
   throw new Refusal(501, `the local cloud does not know ${request.method} ${pathname}`)
-}
-
-/** The address is signed in the real service and asks for no key. */
-function takeUpload({ shelf }: Cloud, hash: string): Reply {
-  shelf.uploaded.add(hash)
-  return { status: 200 }
 }
 
 function create({ cloud, request }: Context): Reply {

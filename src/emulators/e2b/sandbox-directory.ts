@@ -1,7 +1,7 @@
 // The directories of a sandbox: creates and removes them, and maps sandbox paths to paths of this machine.
 //
 // Not isolated: commands see this machine's file system, network and process table. A sandbox has its own home for `user`, home for `root`,
-// temporary folder and environment. `files.*` of the SDK sees only the sandbox's directory, as its root. So commands should use $HOME and
+// temporary folder and environment. So commands should use $HOME and
 // $TMPDIR instead of /home/user and /tmp. Commands gain no privilege: `root` is a home directory, not a user.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -18,8 +18,6 @@ export interface Home {
   temporary: string
   /** A path as the sandbox's user writes it (`~/x`, `x`, `/home/user/x`, or one that a command printed) on this machine. */
   locate: (path: string, user: UserName) => string | undefined
-  /** The reverse: how the sandbox calls it. */
-  name: (located: string) => string
 }
 
 /** The directory under which a cloud keeps its sandboxes. Others may walk through it: a program in a sandbox may change its user. */
@@ -47,7 +45,6 @@ export function makeHome(directory: string, searchPath: string): Home {
     of,
     temporary: `${directory}/tmp`,
     locate: (path, user) => locate(path, directory, of(user)),
-    name: (located) => (located.startsWith(`${directory}/`) ? located.slice(directory.length) : '/'),
   }
 }
 

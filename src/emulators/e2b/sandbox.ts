@@ -49,8 +49,6 @@ export interface CommandConfiguration {
 }
 
 export interface RunningCommand {
-  configuration: CommandConfiguration
-  tag: string | undefined
   child: ChildProcess
   listeners: Set<MessageStream>
   /** By a client or by its deadline. */
@@ -59,7 +57,6 @@ export interface RunningCommand {
 }
 
 export interface CommandEnd {
-  at: number
   event: { exitCode: number; exited: boolean; status: string; error?: string }
 }
 
@@ -91,7 +88,7 @@ export interface LocalSandbox extends SandboxRecord {
   readonly home: Home
   readonly accessToken: string
   readonly belonging: Belonging & { leaders: Map<number, string> }
-  /** By process id. Ended commands stay, because a client may still request their exit status. */
+  /** By process id. */
   readonly running: Map<number, RunningCommand>
   /** What is open to clients and breaks when the machine goes. */
   readonly streams: Set<MessageStream>

@@ -71,11 +71,10 @@ export async function startSandboxCloud(options: SandboxCloudOptions = {}): Prom
     prefix: `i${randomUUID().replaceAll('-', '').slice(0, 8)}`,
     directory,
     searchPath: [...path, ...(options.programs ?? []), dirname(process.execPath), ...systemPath].join(':'),
-    baseSearchPath: (sandbox) => [...path, baseSearchPath(directory, sandbox, systemPath)].join(':'),
+    baseSearchPath: (sandbox) => [...path, baseSearchPath(sandbox, systemPath)].join(':'),
     environment: options.environment ?? {},
     sandboxes: [],
     shelf: makeTemplateShelf(templates, options.buildMilliseconds ?? 1_000),
-    url: () => server.url,
   }
   const dismissGuard = startCleanUpGuard(cloud)
   const unsupported: string[] = []

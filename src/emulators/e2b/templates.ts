@@ -33,8 +33,6 @@ export interface TemplateShelf {
   /** E2B's own, in every account. */
   base: Template
   templates: Template[]
-  /** Hashes of files for COPY that have been sent. */
-  uploaded: Set<string>
   /** How the next builds end: with this error, at this step, counted from 1. */
   failures: { step: number; message: string }[]
   /** How long a build takes for those who do not watch it. */
@@ -47,7 +45,7 @@ const entriesPerPoll = 100
 
 export function makeTemplateShelf(names: readonly string[], buildMilliseconds: number): TemplateShelf {
   const own = names.filter((name) => name !== 'base').map(newTemplate)
-  return { base: newTemplate('base'), templates: own, uploaded: new Set(), failures: [], buildMilliseconds }
+  return { base: newTemplate('base'), templates: own, failures: [], buildMilliseconds }
 }
 
 /** By name, by `name:tag`, or by id. */
@@ -169,21 +167,10 @@ export function describeTemplate(shelf: TemplateShelf, id: string): Reply {
   })
 }
 
-/** Where files for a COPY step go; the SDK sends them only when they are not there yet. */
-export function placeForFiles(shelf: TemplateShelf, id: string, hash: string, url: string): Reply {
-  templateOf(shelf, id)
-  return json(201, { present: shelf.uploaded.has(hash), url })
-}
-
 export function nameTemplate(shelf: TemplateShelf, alias: string): Reply {
   const found = findTemplate(shelf, alias)
   if (!found) throw new Refusal(404, `template '${alias}' not found`)
   return json(200, { templateID: found.id, public: false })
-}
-
-export function removeTemplate(shelf: TemplateShelf, id: string): Reply {
-  shelf.templates.splice(shelf.templates.indexOf(templateOf(shelf, id)), 1)
-  return { status: 204 }
 }
 
 function templateOf({ templates }: TemplateShelf, id: string): Template {

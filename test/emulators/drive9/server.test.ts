@@ -202,30 +202,6 @@ describe('over HTTP', () => {
     expect([put.status, await put.text()]).toEqual([500, `upload not found: ${first.id}\n`])
   })
 
-  test('events tell what changes, from where a reader knows it', async () => {
-    const stop = new AbortController()
-    const headers = { authorization: `Bearer ${local.ownerKey}` }
-    const listen = async (since: string) => {
-      const reply = await fetch(`${local.url}/v1/events${since}`, { headers, signal: stop.signal })
-      expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
-      const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader()
-      let text = ''
-      return async (wanted: RegExp) => {
-        while (!wanted.test(text)) text += (await reader.read()).value ?? ''
-        return text
-      }
-    }
-    const heard = await listen('')
-    const start = await heard(/heartbeat/)
-    expect(start).toMatch(/^event: reset\ndata: {"seq":\d+,"reason":"initial_sync"}\n\nevent: heartbeat\n/)
-    local.write('/events/a', 'a')
-    expect(await heard(/file_changed/)).toMatch(/"path":"\/events\/a","op":"write"/)
-    const seq = Number(/"seq":(\d+)/.exec(start)?.[1])
-    expect(await (await listen(`?since=${seq}`))(/heartbeat/)).toMatch(seq === 0 ? /reset/ : /^event: file_changed/)
-    expect((await ask('GET', '/v1/events?since=x')).status).toBe(400)
-    stop.abort()
-  })
-
   test('a completion looks at the revision again', async () => {
     const post = (path: string, value: object) => ask('POST', path, { body: JSON.stringify(value) })
     const begun = await post('/v2/uploads/initiate', { path: '/up/race', total_size: 60_000, expected_revision: 0 })
@@ -244,10 +220,6 @@ describe('over HTTP', () => {
     local.write('/batch/a', 'aaa')
     local.write('/batch/large', 'x'.repeat(50_000))
     const paths = ['/batch/a', '/batch/large', '/batch', '/batch/none']
-    const stats = await ask('POST', '/v1/fs:batch-stat', { body: JSON.stringify({ paths }) })
-    expect(await stats.json()).toMatchObject({
-      results: [{ status: 200, size: 3 }, { status: 200, size: 50_000 }, { status: 200, isDir: true }, { status: 404 }],
-    })
     const read = await ask('POST', '/v1/fs:batch-read-small', { body: JSON.stringify({ paths, max_bytes: 50_000 }) })
     expect(await read.json()).toMatchObject({
       results: [{ status: 200, data: 'YWFh' }, { status: 413 }, { status: 404 }, { status: 404 }],
@@ -268,7 +240,6 @@ describe('over HTTP', () => {
     const closed = { status: 403, error: 'scoped token cannot access endpoint' }
     expect(await errorOf(ask('POST', '/v1/fs/zone/a/x?chmod=1', { key, body: '{"mode":420}' }))).toEqual(closed)
     expect(await errorOf(ask('GET', '/v1/fs/zone/a/x?grep=x', { key }))).toEqual(closed)
-    expect(await errorOf(ask('GET', '/v1/events', { key }))).toEqual(closed)
     expect(await errorOf(ask('POST', '/v1/tokens', { key, body: '{}' }))).toEqual({
       status: 403,
       error: 'scoped token cannot manage tokens',

@@ -1,7 +1,3 @@
-// Templates: the builder of the unmodified SDK is taken at its word, reported how it goes, and gets a name that can be used.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Sandbox, Template } from 'e2b'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type SandboxCloud, startSandboxCloud } from '../../../src/emulators/e2b/server.js'
@@ -75,17 +71,6 @@ test('a new account has only base, which has neither Node nor drive9', async () 
   for (const name of ['node', 'drive9'])
     await expect(sandbox.commands.run(`command -v ${name}`)).rejects.toMatchObject({ exitCode: 1 })
   await sandbox.commands.run('git --version && tar --version')
-})
-
-test('files go once', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'context-'))
-  writeFileSync(join(folder, 'file.txt'), 'content')
-  const template = () => Template({ fileContextPath: folder }).fromTemplate('base').copy('file.txt', '/app/')
-  await Template.build(template(), 'copied', connection)
-  await Template.build(template(), 'copied', connection)
-  expect(cloud.requests.filter(({ method }) => method === 'PUT')).toHaveLength(1)
-  expect(cloud.templates.at(-1)!.builds).toHaveLength(2)
-  rmSync(folder, { recursive: true })
 })
 
 test('a template built with its own tags is found only by those tags', async () => {

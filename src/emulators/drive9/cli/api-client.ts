@@ -47,7 +47,6 @@ interface RequestOptions {
 export interface Remote {
   status(): Promise<void>
   stat(path: string): Promise<RemoteStat>
-  describe(path: string): Promise<Record<string, unknown>>
   list(path: string): Promise<RemoteEntry[]>
   read(path: string): Promise<Buffer>
   download(path: string, file: string): Promise<void>
@@ -58,7 +57,6 @@ export interface Remote {
   rename(from: string, to: string): Promise<void>
   changeMode(path: string, mode: number): Promise<void>
   link(path: string, target: string): Promise<void>
-  post(path: string, value: object): Promise<Record<string, unknown>>
   close(): void
 }
 
@@ -147,7 +145,6 @@ export function openRemote({ server, key }: Credentials): Remote {
         revision: Number(header('x-dat9-revision')),
       }
     },
-    describe: (path) => askJson('GET', `${address(path)}?stat=1`),
     async list(path) {
       return ((await askJson('GET', `${address(path)}?list=1`))['entries'] ?? []) as RemoteEntry[]
     },
@@ -187,7 +184,6 @@ export function openRemote({ server, key }: Credentials): Remote {
     link: async (path, target) => {
       await askJson('POST', `${address(path)}?symlink=1`, { target })
     },
-    post: (path, value) => askJson('POST', path, value),
     close: () => agent.destroy(),
   }
 }

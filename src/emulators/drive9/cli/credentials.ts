@@ -1,6 +1,6 @@
 // Which key and which server: flags, then the environment, then the active context of `~/.drive9/config`. One trap is kept on purpose: the
 // active context's server beats DRIVE9_SERVER, and a DRIVE9_VAULT_TOKEN beats the API key and then opens nothing.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Exit } from './parse-arguments.js'
 
@@ -27,7 +27,7 @@ type Environment = Record<string, string | undefined>
 
 const configFile = (environment: Environment) => join(environment['HOME'] ?? '/', '.drive9', 'config')
 
-export function readConfig(environment: Environment): Config {
+function readConfig(environment: Environment): Config {
   const file = configFile(environment)
   if (!existsSync(file)) return {}
   try {
@@ -35,12 +35,6 @@ export function readConfig(environment: Environment): Config {
   } catch {
     return {}
   }
-}
-
-export function writeConfig(environment: Environment, config: Config): void {
-  const file = configFile(environment)
-  mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 })
-  writeFileSync(file, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 })
 }
 
 export function findCredentials(

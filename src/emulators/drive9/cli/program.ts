@@ -6,7 +6,7 @@
 //   upload-queue.ts     uploads, retries and gives up                    drain.ts            waits for uploads and reports
 //   mount-control.ts    `mount health|status|drain`, `umount`            mount-files.ts      state, log and exit record of a mount
 //   kernel.ts           error numbers, for Node programs that ask    error-numbers.ts    which one stands for which refusal
-//   fs-commands.ts, token-commands.ts  `fs …` and `token …`              credentials.ts      chooses key and server
+//   fs-commands.ts      `fs …`                                           credentials.ts      chooses key and server
 //
 // A mount is a plain directory that a background process synchronises. The writer gets no file system errors; the next drain reports them.
 // Other differences from the real program:
@@ -29,7 +29,7 @@ const usage = `usage: drive9 <command> [arguments]
 commands:
   mount [flags] [:/remote] <mountpoint>    mount health|status|drain <mountpoint>
   umount [--timeout duration] <mountpoint>
-  fs cp|cat|ls|stat|mkdir|mv|rm            token issue|revoke
+  fs cp|ls|mkdir
   --version
 This is the local stand-in: it has no other commands.
 `
@@ -55,8 +55,6 @@ async function dispatch(command: string | undefined, words: string[], environmen
       return (await import('./mount-control.js')).unmount(words, environment)
     case 'fs':
       return (await import('./fs-commands.js')).fileCommand(words, environment)
-    case 'token':
-      return (await import('./token-commands.js')).tokenCommand(words, environment)
     default:
       throw new Exit(2, command === undefined ? usage : `drive9: unknown command "${command}"\n${usage}`)
   }

@@ -1,36 +1,30 @@
-// `/v1/fs:batch-stat` and `/v1/fs:batch-read-small`: many paths in one request, each with a status of its own.
+// `/v1/fs:batch-read-small`: many paths in one request, each with a status of its own.
 import { json, type Reply } from '../../faulty-server.js'
-import { hasMode, unixTime } from './files.js'
+import { unixTime } from './files.js'
 import { type Caller, mayDo } from './keys.js'
 import { canonicalPath } from './paths.js'
 import { Refusal, refuse } from './refusal.js'
 import { type Call, readJson } from './request-context.js'
 
-const most = { stat: 256, read: 128, bytes: 50_000 }
+const most = { paths: 128, bytes: 50_000 }
 
 export function handleBatch(call: Call): Reply | undefined {
   if (call.request.method !== 'POST') return undefined
-  if (call.path === '/v1/fs:batch-stat') return batchStat(call)
   return call.path === '/v1/fs:batch-read-small' ? batchRead(call) : undefined
-}
-
-function batchStat(call: Call): Reply {
-  const results = pathsOf(call, most.stat).map((path) => each(call.caller, path, (clean) => statOne(call, clean)))
-  return json(200, { results })
 }
 
 function batchRead(call: Call): Reply {
   const asked = readJson(call.request)['max_bytes']
   const limit = Math.min(typeof asked === 'number' && asked > 0 ? asked : most.bytes, most.bytes)
-  const paths = pathsOf(call, most.read)
+  const paths = pathsOf(call)
   const results = paths.map((path) => each(call.caller, path, (clean) => readOne(call, clean, limit)))
   return json(200, { results })
 }
 
-function pathsOf({ request }: Call, limit: number): string[] {
+function pathsOf({ request }: Call): string[] {
   const paths = readJson(request)['paths']
   if (!Array.isArray(paths)) refuse(400, 'invalid JSON')
-  if (paths.length > limit) refuse(400, `too many paths: ${paths.length} exceeds limit ${limit}`)
+  if (paths.length > most.paths) refuse(400, `too many paths: ${paths.length} exceeds limit ${most.paths}`)
   return paths.map(String)
 }
 
@@ -44,15 +38,6 @@ function each(caller: Caller, path: string, look: (clean: string) => object): ob
     if (error instanceof Refusal) return { path, status: error.status, error: error.message }
     throw error
   }
-}
-
-function statOne({ drive }: Call, path: string): object {
-  const node = drive.tree.find(path) ?? refuse(404, 'not found')
-  const mode = hasMode(node) ? { mode: node.mode } : {}
-  const common = { status: 200, isDir: node.kind === 'directory', hasMode: hasMode(node), ...mode }
-  if (node.kind === 'directory') return { ...common, size: 0, nlink: 2, mtime: unixTime(node) }
-  const { size, revision, id } = node
-  return { ...common, size, revision, resource_id: id, nlink: 1, mtime: unixTime(node) }
 }
 
 function readOne({ drive }: Call, path: string, limit: number): object {

@@ -48,13 +48,7 @@ export interface Tree {
   setQuota(quota: Quota): void
 }
 
-export function makeTree(
-  objects: Objects,
-  table: Table,
-  now: () => number,
-  limits: Quota,
-  changed: (line: TableLine) => void = () => undefined,
-): Tree {
+export function makeTree(objects: Objects, table: Table, now: () => number, limits: Quota): Tree {
   const root: DirectoryNode = { kind: 'directory', modifiedAt: now(), mode: 0o755, children: new Map() }
   let quota = limits
   for (const line of table.lines) replay(root, line)
@@ -64,7 +58,6 @@ export function makeTree(
   function record(line: TableLine): void {
     replay(root, line)
     table.append(line)
-    changed(line)
   }
 
   function usage(): { files: number; bytes: number } {

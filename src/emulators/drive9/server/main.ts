@@ -3,7 +3,7 @@
 //   main.ts            routes, authentication, and what tests and the demo may inspect and break
 //   files.ts           /v1/fs: one path          batch.ts    /v1/fs:batch-…: many paths
 //   uploads.ts         /v2/uploads and /s3       keys.ts     the owner's key and scoped tokens
-//   change-events.ts   /v1/events: what changes   journals.ts  /v1/journals
+//   journals.ts        /v1/journals
 //   file-tree.ts       files, directories and their revisions; object-storage.ts their bytes
 //
 // What it does not know it answers with 404 or 405 and keeps in `unexpected`, so that a test can insist that nothing else was asked.
@@ -11,7 +11,6 @@ import { mkdirSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { freshId, json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../../faulty-server.js'
 import { handleBatch } from './batch.js'
-import { makeChanges } from './change-events.js'
 import { makeTree, type Quota } from './file-tree.js'
 import { handleFile } from './files.js'
 import { handleJournals } from './journals.js'
@@ -143,10 +142,8 @@ function openDrive(options: DriveOptions): DriveState {
   if (options.directory !== undefined) mkdirSync(options.directory, { recursive: true })
   const table = options.directory === undefined ? noTable : fileTable(options.directory)
   const objects = lateRemoval(options.directory === undefined ? memoryObjects() : fileObjects(options.directory))
-  const changes = makeChanges(now)
   return {
-    tree: makeTree(objects, table, now, options.quota ?? {}, changes.note),
-    changes,
+    tree: makeTree(objects, table, now, options.quota ?? {}),
     objects,
     keys: makeKeys(table, now, options.ownerKey),
     uploads: new Map(),
@@ -168,7 +165,7 @@ function keyOf(request: RecordedRequest): string {
   return key ?? refuse(401, 'missing or malformed Authorization header')
 }
 
-function route(call: Call, response: ServerResponse): Reply | 'streams' | undefined {
+function route(call: Call, _response: ServerResponse): Reply | 'streams' | undefined {
   const { path, request, drive, caller } = call
   if (path === '/v1/status' && request.method === 'GET') {
     const { maxUploadBytes: max_upload_bytes, inlineThreshold: inline_threshold } = drive
@@ -176,10 +173,6 @@ function route(call: Call, response: ServerResponse): Reply | 'streams' | undefi
   }
   if (path === '/v1/tokens' || path.startsWith('/v1/tokens/')) return handleTokens(call)
   if (!caller.owner && !openToScopedTokens(call)) refuse(403, 'scoped token cannot access endpoint')
-  if (path === '/v1/events' && request.method === 'GET') {
-    drive.changes.stream(call.query, response)
-    return 'streams'
-  }
   if (path.startsWith('/v1/journals'))
     return drive.hasJournals ? handleJournals(call) : json(404, { error: 'not found' })
   if (path.startsWith('/v1/fs:')) return handleBatch(call)

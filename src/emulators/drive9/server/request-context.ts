@@ -1,6 +1,5 @@
 // What the handlers of the local drive9 share, and the request as they see it.
 import type { RecordedRequest } from '../../faulty-server.js'
-import type { Changes } from './change-events.js'
 import type { Tree } from './file-tree.js'
 import type { Caller, Keys } from './keys.js'
 import type { Objects } from './object-storage.js'
@@ -12,7 +11,6 @@ export interface DriveState {
   keys: Keys
   uploads: Uploads
   links: Links
-  changes: Changes
   /** By their ids. */
   journals: Map<string, StoredJournal>
   hasJournals: boolean
