@@ -8,12 +8,12 @@ import {
   type AnswerResult,
   type AppContext,
   answerQuestion,
-  HandoffError,
   type SummariseResult,
   summarise,
 } from '../src/handoff/index.js'
 import { type LocalStack, startLocalStack } from './support/local-stack.js'
 import { recordOutput } from './support/record-program.js'
+import { refusal } from './support/refusal.js'
 import { type Files, makeRepository, type TestRepository } from './support/repository.js'
 import { runProgram } from './support/run-program.js'
 import { type ScriptedProgram, startScriptedProgram } from './support/scripted-program.js'
@@ -110,15 +110,6 @@ async function both(context: AppContext): Promise<Done> {
   const { repository: where, cloneUrl } = commit
   const asked = { repository: where, cloneUrl, name: { run: summary.run }, question: { text: question, asker: 'test' } }
   return { summary, answer: await answerQuestion(asked, context, never) }
-}
-
-async function refusal(work: Promise<unknown>): Promise<HandoffError> {
-  const error = await work.then(
-    () => expect.unreachable('it worked'),
-    (reason: unknown) => reason,
-  )
-  expect(error).toBeInstanceOf(HandoffError)
-  return error as HandoffError
 }
 
 const promptsOf = (model: string) => stack.clouds.model.prompts.filter((prompt) => prompt.model === model)

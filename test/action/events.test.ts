@@ -62,6 +62,15 @@ test('a push that deletes a branch has no commit to summarise', () => {
   )
 })
 
+test('a closed pull request is not summarised, and an edited comment is not answered', () => {
+  const pulls = all.filter(({ name }) => name === 'pull_request')
+  const closed = pulls.filter(({ payload }) => (payload as { action: string }).action === 'closed')
+  expect(closed.length).toBeGreaterThan(0)
+  for (const { name, payload } of closed) expect(tell(decideOn(name, payload))).toBe('nothing')
+  for (const { name, payload } of askingEvents('/ask Why?'))
+    expect(tell(decideOn(name, { ...payload, action: 'edited' }))).toBe('nothing')
+})
+
 describe('questions', () => {
   const asking = askingEvents('/ask Why?')
 

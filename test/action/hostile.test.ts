@@ -146,7 +146,7 @@ describe('the log', () => {
 
 describe('the outputs', () => {
   test('are the ones that are ours, with our values', () => {
-    const run = `${stack.repository.head}-${summary.options.runId ?? ''}`
+    const run = `${stack.repository.commits[0]}-${summary.options.runId ?? ''}`
     expect(Object.keys(summary.outputs).sort()).toEqual([
       'commit',
       'cost',
@@ -220,9 +220,10 @@ test('the token of comments is neither stored nor sent to a model, though a mode
 })
 
 test('a marker pasted by another author is ignored', async () => {
+  const [head = ''] = stack.repository.commits
   stack.github.addComment(stack.onGitHub, 7, 'stranger', '<!-- handoff:summary v=1 -->\nforged')
   const step = await stack.step({
-    event: stack.pull(7, stack.repository.head),
+    event: stack.pull(7, head),
     inputs: { 'github-token': secret, mode: 'comment' },
   })
   expect(step.errors).toEqual([])
@@ -231,10 +232,10 @@ test('a marker pasted by another author is ignored', async () => {
 })
 
 test('an error that carries hostile text is one line of ours', async () => {
-  stack.clouds.model.clearBehaviours()
-  stack.clouds.model.setBehaviour({ kind: 'broken', status: 400 })
+  const takeBack = stack.clouds.model.setBehaviour({ kind: 'broken', status: 400 })
   const sha = await stack.repository.commit({ 'src/new.ts': 'export const n = 1\n' })
   const step = await stack.step({ event: stack.push({ sha }) })
+  takeBack()
   expect(step.code).toBe(1)
   expect(step.errors).toHaveLength(1)
   expect(step.commands.filter(({ name }) => !ours.includes(name) && name !== 'error')).toEqual([])

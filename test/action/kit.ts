@@ -12,6 +12,7 @@ import type { Repository } from '../../src/emulators/github/state.js'
 import type { Clouds, CloudsOptions } from '../../src/emulators/start-all.js'
 import { startClouds } from '../../src/emulators/start-all.js'
 import { secretWatch } from '../support/recorded-requests.js'
+import { type RepeatedProgramsOptions, startRepeatedPrograms } from '../support/repeated-programs.js'
 import { type Files, makeRepository, type TestRepository } from '../support/repository.js'
 import { leaksOf } from '../support/secrets.js'
 import { type ReadLog, readLog, readPairs, refusedFiles } from './runner-rules.js'
@@ -85,14 +86,18 @@ export interface ActionStackOptions {
   refs?: Record<string, number>
   permissions?: Record<string, 'read' | 'write'>
   basePath?: string
+  /** A task that a sandbox program did before is repeated from its recording: for tests whose subject is not the program. */
+  repeated?: RepeatedProgramsOptions
 }
 
 const shipped = inject('shippedAction')
 const everything = { contents: 'read', pull_requests: 'write', issues: 'write', discussions: 'write' } as const
 
 export async function startActionStack(options: ActionStackOptions): Promise<ActionStack> {
+  const programs = options.repeated && (await startRepeatedPrograms(options.repeated))
+  const sandboxes = { ...options.clouds?.sandboxes, ...(programs ? { path: [programs.folder] } : {}) }
   const [clouds, github, repository, folder, description] = await Promise.all([
-    startClouds(options.clouds) as Promise<Required<Clouds>>,
+    startClouds({ ...options.clouds, sandboxes }) as Promise<Required<Clouds>>,
     startGitHub({
       limits: { contentPerMinute: 10_000 },
       ...(options.basePath === undefined ? {} : { basePath: options.basePath }),
@@ -208,6 +213,7 @@ export async function startActionStack(options: ActionStackOptions): Promise<Act
     const living = clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').map((sandbox) => sandbox.id)
     const leaks = leaksOf(clouds, [], [token])
     await Promise.all([clouds.close(), github.close(), remote.close()])
+    await programs?.[Symbol.asyncDispose]()
     await Promise.all([rm(folder, { recursive: true, force: true }), repository[Symbol.asyncDispose]()])
     const unknown = [
       ...github.unexpected,

@@ -133,7 +133,7 @@ describe('the log', () => {
 })
 
 describe('the files and inputs of a step', () => {
-  const names = ['GITHUB_OUTPUT', 'GITHUB_STEP_SUMMARY', 'INPUT_A-NAME', 'INPUT_FRESH']
+  const names = ['GITHUB_OUTPUT', 'GITHUB_STEP_SUMMARY', 'INPUT_A-NAME', 'INPUT_FRESH', 'INPUT_MODE', 'INPUT_ENDPOINT']
   const folder = mkdtempSync(join(tmpdir(), 'runner-'))
   afterEach(() => {
     for (const name of names) delete process.env[name]
@@ -185,6 +185,14 @@ describe('the files and inputs of a step', () => {
       process.env['INPUT_FRESH'] = word
       expect(() => readOptions(makeRunner()), word).toThrow('The input fresh is neither true nor false.')
     }
+  })
+
+  test('a mode and an endpoint that make no sense are one clear error each', () => {
+    process.env['INPUT_MODE'] = 'sometimes'
+    expect(() => readOptions(makeRunner())).toThrow('The input mode is none of auto, summarise, comment, ask.')
+    process.env['INPUT_MODE'] = 'auto'
+    process.env['INPUT_ENDPOINT'] = 'http://example.com'
+    expect(() => readOptions(makeRunner())).toThrow('The input endpoint is not an https address of a deployment.')
   })
 })
 

@@ -78,8 +78,9 @@ test('a proxy that is not there is not gone around', async () => {
 })
 
 test('what no_proxy names is reached directly', async () => {
+  const sha = await stack.repository.commit({ 'direct.ts': 'export const direct = 1\n' })
   const step = await stack.step({
-    event: stack.push({ sha: stack.repository.commits[0]! }),
+    event: stack.push({ sha }),
     environment: { http_proxy: address(), no_proxy: '127.0.0.1' },
   })
   expect(step.errors).toEqual([])

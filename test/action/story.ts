@@ -55,7 +55,7 @@ const worded = (name: string) => ['answer', 'citations', 'tokens', 'cost'].inclu
 /** What a mount reads of a directory, and in which pieces things are looked for, is its own affair. */
 function requestOf(request: string): string {
   return request
-    .replace(/^(drive9 (?:GET|HEAD) )\/v1\/fs\/handoff\/<host>\/octo\/tools\/runs.*$/, '$1<run>')
+    .replace(/^drive9 (?:GET|HEAD) \/v1\/fs\/handoff\/<host>\/octo\/tools\/runs.*$/, 'drive9 reads <run>')
     .replace(/^git .*/, 'git reads')
 }
 

@@ -1,17 +1,17 @@
 // `npm run prune` as an operator meets it: first it says what it would do, then it does it.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { runProgram } from '../support/run-program.js'
 import { makeStoredRuns, type StoredRuns, sha } from '../support/stored-runs.js'
 
 let there: StoredRuns
 
-beforeAll(async () => {
+beforeEach(async () => {
   there = await makeStoredRuns()
   there.time.now = Date.now()
   await there.sealed(sha(1), { days: 100 })
   await there.sealed(sha(2), { days: 1, ref: 'refs/heads/main' })
+  return () => there[Symbol.asyncDispose]()
 })
-afterAll(() => there?.[Symbol.asyncDispose]())
 
 const command = (...words: string[]) =>
   runProgram('src/cli/prune.ts', words, {
@@ -49,11 +49,12 @@ test('with --yes and --json it does it, and says so as data', async () => {
 test('what a failed attempt left goes after an hour when nothing else is asked for', async () => {
   const failed = there.attempt(sha(3))
   there.time.now = Date.now()
-  expect((await command(...one)).stdout).toContain('There is nothing to do.')
+  const words = [...one, '--keep-days', '365']
+  expect((await command(...words)).stdout).toContain('There is nothing to do.')
   const path = `${there.place.run(failed)}/.handoff-marker`
   there.time.now = Date.now() - 2 * 3_600_000
   there.drive.write(path, 'older')
-  expect((await command(...one)).stdout).toContain(`attempt ${failed} (never finished; `)
+  expect((await command(...words)).stdout).toContain(`attempt ${failed} (never finished; `)
 })
 
 test('what makes no sense is refused in a sentence, before anything is asked', async () => {

@@ -18,18 +18,18 @@ let file: string
 
 beforeAll(async () => {
   publisher = await startPublisher()
+})
+
+afterAll(() => publisher?.close())
+
+beforeEach(async () => {
   clouds = (await startClouds({ sandboxes: { templates: [] } })) as Required<Clouds>
-})
-
-afterAll(async () => {
-  await clouds?.close()
-  await publisher?.close()
-})
-
-beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'setup-'))
   file = join(folder, '.env')
-  return () => rmSync(folder, { recursive: true })
+  return async () => {
+    rmSync(folder, { recursive: true })
+    await clouds.close()
+  }
 })
 
 const settings = (): Record<string, string> => ({ ...clouds.settings, ...publisher.settings })

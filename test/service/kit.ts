@@ -2,20 +2,17 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { SandboxCloudOptions } from '../../src/emulators/e2b/server.js'
-import { type CloudsOptions, programFolder } from '../../src/emulators/start-all.js'
+import type { CloudsOptions } from '../../src/emulators/start-all.js'
 import { buildFunctions } from '../../src/emulators/vercel/build.js'
 import type { SaidDeadline } from '../../src/emulators/vercel/platform.js'
 import { type LocalQueues, startQueues } from '../../src/emulators/vercel/queues.js'
 import { type RunningFunctions, startFunctions } from '../../src/emulators/vercel/start.js'
 import { parseRepository, type Repository } from '../../src/handoff/domain/run.js'
-import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js'
-import { type AppContext, type SummariseResult, summarise } from '../../src/handoff/index.js'
+import { type SummariseResult, summarise } from '../../src/handoff/index.js'
 import { type LocalStack, startLocalStack } from '../support/local-stack.js'
-import { recordOutput, searchRecords } from '../support/record-program.js'
 import { secretWatch } from '../support/recorded-requests.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { compileCache } from '../support/run-program.js'
-import { type ScriptedProgram, startScriptedProgram } from '../support/scripted-program.js'
 import { tokenFiles } from '../support/token-files.js'
 import { until } from '../support/until.js'
 
@@ -67,24 +64,21 @@ export interface DeploymentOptions {
   repositoryId?: string
   /** The git host, where it is not the git remote: an emulator of GitHub that passes clones on. */
   serverUrl?: string
-  /** Each search returns the same at once, for tests that ask often and do not check the search. */
+  /** Each search finds the same, for tests that ask often and do not check the search. */
   quickFinds?: boolean
   /** The instances run as on Vercel: jobs wait in its queues. Else they wait in the memory of each instance. */
   onVercel?: boolean
 }
 
 export async function deploy(options: DeploymentOptions = {}): Promise<Deployment> {
-  const [repository, sandboxProgram, queues] = await Promise.all([
+  const [repository, queues] = await Promise.all([
     makeRepository(tokenFiles),
-    options.quickFinds ? startScriptedProgram({ finds: true }) : undefined,
     options.onVercel ? startQueues({ root }) : undefined,
   ])
   const stack = await startLocalStack({
     repositories: { [name]: repository.directory },
-    clouds: {
-      ...options.clouds,
-      sandboxes: { ...options.sandboxes, ...(sandboxProgram ? { path: [sandboxProgram.folder, programFolder] } : {}) },
-    },
+    clouds: { ...options.clouds, sandboxes: options.sandboxes ?? {} },
+    repeated: options.quickFinds ? { searchFor: 'How is the token refreshed?' } : {},
   })
   const serverUrl = options.serverUrl ?? stack.remote.url
   const where = { ...parseRepository(name, new URL(serverUrl).host), id: options.repositoryId ?? repositoryId }
@@ -94,11 +88,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     cloneUrl: stack.remote.cloneUrl(name),
     ref: 'refs/heads/main',
   }
-  const run = await summarise(
-    { commit, attempt: 'first' },
-    sandboxProgram ? takenDown(stack.context, sandboxProgram, repository) : stack.context,
-    never,
-  )
+  const run = await summarise({ commit, attempt: 'first' }, stack.context, never)
   const environment = {
     ...stack.clouds.settings,
     DRIVE9_ROOT: '/handoff',
@@ -144,7 +134,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     await Promise.all(instances.map((one) => one.close()))
     await stack.close()
     await queues?.close()
-    await Promise.all([repository[Symbol.asyncDispose](), sandboxProgram?.[Symbol.asyncDispose]()])
+    await repository[Symbol.asyncDispose]()
   }
   const { clouds, remote } = stack
   return {
@@ -173,16 +163,6 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     close,
     [Symbol.asyncDispose]: close,
   }
-}
-
-/** What the real program reads in the next workflow of this service is what is found from then on. */
-function takenDown(context: AppContext, sandboxProgram: ScriptedProgram, repository: TestRepository): AppContext {
-  const heard: ProgramRecord[] = []
-  const sandboxes = recordOutput(context.ports.sandboxes, (record) => {
-    heard.push(record)
-    if (record.type === 'done') sandboxProgram.can((before) => ({ ...before, find: searchRecords(heard, repository) }))
-  })
-  return { ...context, ports: { ...context.ports, sandboxes } }
 }
 
 /** Parses the JSON lines of a log. */

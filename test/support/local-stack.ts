@@ -7,6 +7,7 @@ import { type Clouds, type CloudsOptions, startClouds } from '../../src/emulator
 import { type Commit, parseRepository } from '../../src/handoff/domain/run.js'
 import { parseSettings } from '../../src/handoff/domain/settings.js'
 import { type AppContext, createContext, type RunEvent } from '../../src/handoff/index.js'
+import { type RepeatedProgramsOptions, startRepeatedPrograms } from './repeated-programs.js'
 import { leaksOf } from './secrets.js'
 
 export interface LocalStackOptions {
@@ -16,6 +17,8 @@ export interface LocalStackOptions {
   /** Basic password that the git remote wants. */
   cloneToken?: string
   settings?: Record<string, string>
+  /** A task that a sandbox program did before is repeated from its recording: for tests whose subject is not the program. */
+  repeated?: RepeatedProgramsOptions
 }
 
 export interface LocalStack extends AsyncDisposable {
@@ -34,8 +37,10 @@ export interface LocalStack extends AsyncDisposable {
 const program = (name: string) => readFile(join(import.meta.dirname, `../../dist/sandbox-${name}.js`), 'utf8')
 
 export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
+  const programs = options.repeated && (await startRepeatedPrograms(options.repeated))
+  const sandboxes = { ...options.clouds?.sandboxes, ...(programs ? { path: [programs.folder] } : {}) }
   const [clouds, remote] = await Promise.all([
-    startClouds(options.clouds) as Promise<Required<Clouds>>,
+    startClouds({ ...options.clouds, sandboxes }) as Promise<Required<Clouds>>,
     startGitRemote({
       repositories: options.repositories,
       ...(options.cloneToken === undefined
@@ -56,6 +61,7 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
     const living = clouds.sandboxes.sandboxes.filter((sandbox) => sandbox.state !== 'gone').map((sandbox) => sandbox.id)
     const leaks = leaksOf(clouds, events, secrets)
     await Promise.all([clouds.close(), remote.close()])
+    await programs?.[Symbol.asyncDispose]()
     const unknown = [
       ...clouds.sandboxes.unsupported,
       ...clouds.drive.unexpected.map((request) => `${request.method} ${request.path}`),

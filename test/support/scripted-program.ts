@@ -9,7 +9,7 @@ import { request } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js'
+import type { MountTask, ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js'
 
 export interface RecordedRun {
   /** By path relative to the run directory; the clone under `project/`. */
@@ -28,15 +28,14 @@ export interface ScriptedProgram extends AsyncDisposable {
   patient: () => Promise<string>
 }
 
-/** With `finds`, whatever program is sent to find something is taken for this one: for houses that bring the real program along. */
-export async function startScriptedProgram({ finds = false } = {}): Promise<ScriptedProgram> {
+export async function startScriptedProgram(): Promise<ScriptedProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'quick-'))
   chmodSync(folder, 0o755)
   let canned: RecordedRun = { files: [], summarise: [], find: [] }
   const server = createServer((socket) => void serve(socket, () => canned))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  writeFileSync(join(folder, 'node'), script(finds ? { port, waitMs: patient } : undefined), { mode: 0o755 })
+  writeFileSync(join(folder, 'node'), script, { mode: 0o755 })
   const text = (waitMs: number) => `// quick ${port} ${waitMs}\n`
   return {
     can(change) {
@@ -54,11 +53,10 @@ export async function startScriptedProgram({ finds = false } = {}): Promise<Scri
   }
 }
 
-const patient = 30_000
+export const patient = 30_000
 
-const script = (finding?: { port: number; waitMs: number }) => `#!/bin/bash
+const script = `#!/bin/bash
 read -r _ quick port wait < program.mjs
-${finding ? `[[ $HANDOFF_TASK != *'"task":"find"'* ]] || quick=quick port=${finding.port} wait=${finding.waitMs}` : ''}
 [ "$quick" = quick ] || exec ${process.execPath} "$@"
 exec 3<> "/dev/tcp/127.0.0.1/$port" || exit 1
 printf '%s\\0' "$wait" "$HANDOFF_TASK" "$DRIVE9_API_KEY" >&3
@@ -81,7 +79,7 @@ async function serve(socket: Socket, canned: () => RecordedRun): Promise<void> {
   const [wait = '', task = '', key = ''] = await wordsFrom(socket)
   if (key === '') return void socket.destroy()
   const doing = JSON.parse(task) as Task
-  const { code, records } = await work(canned(), doing, caller(doing, key, Number(wait), stop.signal))
+  const { code, records } = await work(canned(), doing, makeCaller(doing.mount, key, Number(wait), stop.signal))
   const lines = records.map((record) => `${JSON.stringify({ ...record, v: 1 })}\n`)
   socket.end(`${code}\n${lines.join('')}`)
 }
@@ -116,25 +114,34 @@ async function work(
   }
 }
 
-interface Caller {
+/** drive9's HTTP API as a program in a sandbox uses it, below its run directory. */
+export interface Caller {
   store(path: string, bytes: Uint8Array): Promise<void>
-  read(path: string): Promise<void>
+  read(path: string): Promise<Buffer>
 }
 
 interface Heard {
-  text: string
+  body: Buffer
   etag: string
 }
 
 /** Every refused or broken call is made once more, as the drive9 program does more patiently. */
-function caller({ mount: { server, remote } }: Task, key: string, waitMs: number, signal: AbortSignal): Caller {
+export function makeCaller(
+  { server, remote }: Pick<MountTask, 'server' | 'remote'>,
+  key: string,
+  waitMs: number,
+  signal: AbortSignal,
+): Caller {
   const authorization = `Bearer ${key}`
   const ask = (method: string, url: string, body?: Uint8Array | string, headers: object = { authorization }) => {
     const once = () => call({ method, url, body, headers: { ...headers }, waitMs, signal })
     return once().catch(once)
   }
   const post = async (path: string, value: object) =>
-    JSON.parse((await ask('POST', `${server}${path}`, JSON.stringify(value))).text) as Record<string, unknown>
+    JSON.parse((await ask('POST', `${server}${path}`, JSON.stringify(value))).body.toString()) as Record<
+      string,
+      unknown
+    >
   const upload = async (path: string, bytes: Uint8Array) => {
     const plan = await post('/v2/uploads/initiate', { path: `${remote}/${path}`, total_size: bytes.length })
     const place = `/v2/uploads/${String(plan['upload_id'])}`
@@ -147,7 +154,7 @@ function caller({ mount: { server, remote } }: Task, key: string, waitMs: number
       if (bytes.length < 50_000) await ask('PUT', `${server}/v1/fs${remote}/${path}`, bytes)
       else await upload(path, bytes)
     },
-    read: async (path) => void (await ask('GET', `${server}/v1/fs${remote}/${path}`)),
+    read: async (path) => (await ask('GET', `${server}/v1/fs${remote}/${path}`)).body,
   }
 }
 
@@ -169,7 +176,7 @@ function call({ method, url, body, headers, waitMs, signal }: Asked): Promise<He
       answer.once('close', () => {
         if (!answer.complete) reject(new Error('broken off'))
         else if ((answer.statusCode ?? 0) > 299) reject(new Error(String(answer.statusCode)))
-        else resolve({ text: Buffer.concat(pieces).toString(), etag: answer.headers.etag ?? '' })
+        else resolve({ body: Buffer.concat(pieces), etag: answer.headers.etag ?? '' })
       })
     })
     asking.once('timeout', () => asking.destroy(new Error('silent')))

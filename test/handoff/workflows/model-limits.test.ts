@@ -1,14 +1,9 @@
 // Both stories with models as they are: they think before they write, take little at once, have a cache, or are not there at all.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startServer } from '../../../src/emulators/faulty-server.js'
-import {
-  type AnswerRequest,
-  answerQuestion,
-  type HandoffError,
-  isHandoffError,
-  summarise,
-} from '../../../src/handoff/index.js'
+import { type AnswerRequest, answerQuestion, summarise } from '../../../src/handoff/index.js'
 import { type LocalStack, startLocalStack } from '../../support/local-stack.js'
+import { refusal } from '../../support/refusal.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
 import { tokenFiles } from '../../support/token-files.js'
 
@@ -31,7 +26,10 @@ beforeAll(async () => {
     { ...tokenFiles, ...many },
     { 'src/token/part1.ts': `${many['src/token/part1.ts']}export const added = refreshToken()\n` },
   ])
-  stack = await startLocalStack({ repositories: { [name]: repository.directory } })
+  stack = await startLocalStack({
+    repositories: { [name]: repository.directory },
+    repeated: { searchFor: 'How is the token refreshed?' },
+  })
   await summarise({ commit: commit(0, 'refs/heads/old'), attempt: 'first' }, stack.context, never)
   await summarise({ commit: commit(1), attempt: 'first' }, stack.context, never)
 }, 60_000)
@@ -54,15 +52,6 @@ const question = (text: string, more: Partial<AnswerRequest['question']> = {}): 
 })
 const machines = () => stack.clouds.sandboxes.sandboxes.length
 const notices = () => stack.events.flatMap((event) => (event.type === 'notice' ? [event.text] : []))
-const failure = (done: Promise<unknown>): Promise<HandoffError> =>
-  done.then(
-    () => expect.unreachable('it worked'),
-    (error: unknown) => {
-      expect(isHandoffError(error)).toBe(true)
-      return error as HandoffError
-    },
-  )
-
 /** The largest that a request and the limit of its reply were together, as the local model counts, since then. */
 function largest(since: number) {
   const sent = stack.clouds.model.prompts.slice(since)
@@ -93,11 +82,11 @@ describe('a model that thinks before it writes', () => {
 
   test('that has no room for a word says which setting to raise, and nothing is sealed or kept', async () => {
     const context = stack.makeContext({ ...luna, LLM_MAX_OUTPUT_TOKENS: '1000' })
-    const reported = await failure(answerQuestion(question('How does refreshToken() work?'), context, never))
+    const reported = await refusal(answerQuestion(question('How does refreshToken() work?'), context, never))
     expect(reported.message).toContain('gave no text: thinking used all 1000 tokens of its reply')
     expect(reported.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
     // Force writes anew: the branch's earlier run would need no request at all.
-    const unsealed = await failure(summarise({ commit: commit(0), attempt: 'mute', force: true }, context, never))
+    const unsealed = await refusal(summarise({ commit: commit(0), attempt: 'mute', force: true }, context, never))
     expect(unsealed.next).toContain('Raise LLM_MAX_OUTPUT_TOKENS')
   })
 })
@@ -216,11 +205,11 @@ describe('what can be refused', () => {
     const before = machines()
     for (const [settings, says] of wrong) {
       const request = { commit: commit(0), attempt: 'refused', force: true }
-      const reported = await failure(summarise(request, stack.makeContext(settings), never))
+      const reported = await refusal(summarise(request, stack.makeContext(settings), never))
       expect(`${reported.message} ${reported.next}`).toMatch(says)
     }
     for (const settings of [{ LLM_API_KEY: 'sk-wrong' }, { LLM_MODEL: 'offline-none' }]) {
-      await failure(answerQuestion(question('Is a model there??'), stack.makeContext(settings), never))
+      await refusal(answerQuestion(question('Is a model there??'), stack.makeContext(settings), never))
     }
     expect(machines() - before).toBe(0)
   })
@@ -235,7 +224,7 @@ describe('what can be refused', () => {
       times: 1,
       fault: { kind: 'answer', status: 403, body: '{}' },
     })
-    await failure(answerQuestion(question('How is the token refreshed?'), context, never))
+    await refusal(answerQuestion(question('How is the token refreshed?'), context, never))
     await answerQuestion(question('How is the token refreshed?'), context, never)
     await answerQuestion(question('What does requestToken need?'), context, never)
     expect(looks() - before).toBe(2)

@@ -1,6 +1,6 @@
 // Names of repositories on GitHub have no case. What is summarised under one spelling is found under each, and so is what was stored when a
 // directory was named as the repository was spelled.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { layoutAsSpelled, olderLayout } from '../../../src/handoff/domain/run.js'
 import {
   answerQuestion,
@@ -25,9 +25,18 @@ let made: SummariseResult
 beforeAll(async () => {
   const files = [1, 2].map((count) => ({ 'src/token.ts': `export const refreshToken = () => ${count}\n` }))
   repository = await makeRepository(files, { refs: { [ref]: 0 } })
-  stack = await startLocalStack({ repositories: { [spelled]: repository.directory } })
-  made = await summarised(spelled, 0, 'first')
+  stack = await startLocalStack({
+    repositories: { [spelled]: repository.directory },
+    repeated: { searchFor: 'Where is refreshToken?' },
+  })
 }, 60_000)
+
+afterEach(() => stack.clouds.drive.remove('/handoff'))
+
+beforeEach(async () => {
+  await repository.git('update-ref', ref, repository.commits[0]!)
+  made = await summarised(spelled, 0, 'first')
+})
 
 afterAll(async () => {
   await stack?.close()
@@ -116,6 +125,8 @@ test('an old directory is read under each spelling, keeps its answers, and is bu
 
 test('prune takes up both directories, by the name of the repository and by looking for all', async () => {
   const { context } = stack
+  moveToOlder()
+  await summarised(spelled, 1, 'second')
   const request = { keepDays: 0, keepRuns: 0, unfinishedHours: 1 }
   const plan = await planPrune({ repository: where(), ...request }, context, never)
   const all = await planPrune(request, context, never)
@@ -129,9 +140,7 @@ test('prune takes up both directories, by the name of the repository and by look
 })
 
 test('an answer of an old directory is stale once its branch has moved there, under each spelling', async () => {
-  const { drive } = stack.clouds
-  drive.remove('/handoff')
-  const { run } = await summarised(spelled, 0, 'before')
+  const { run } = made
   const { record } = await asked(spelled, { run }, 'Where is refreshToken?')
   await repository.git('update-ref', ref, repository.head)
   await summarise({ commit: stack.commit(spelled, repository.head, ref), attempt: 'after' }, stack.context, never)

@@ -65,7 +65,7 @@ export async function startDrive(options: DriveOptions = {}): Promise<LocalDrive
   const unexpected: RecordedRequest[] = []
   let provisioning = options.provisioning ?? 0
 
-  function answer(request: RecordedRequest, response: ServerResponse): Reply | 'streams' {
+  function answer(request: RecordedRequest, response: ServerResponse): Reply {
     const [path = '', search = ''] = splitOnce(request.path, '?')
     try {
       const reply = path.startsWith('/s3/')
@@ -83,7 +83,7 @@ export async function startDrive(options: DriveOptions = {}): Promise<LocalDrive
     response: ServerResponse,
     path: string,
     search: string,
-  ): Reply | 'streams' | undefined {
+  ): Reply | undefined {
     if (path === '/healthz' && request.method === 'GET') return json(200, { status: 'ok' })
     const caller = drive.keys.caller(keyOf(request))
     if (!caller) refuse(401, 'invalid API key')
@@ -106,7 +106,6 @@ export async function startDrive(options: DriveOptions = {}): Promise<LocalDrive
     (request, response) => {
       const reply = answer(request, response)
       if (request.body.length > recordedBodyBytes) request.body = Buffer.alloc(0)
-      if (reply === 'streams') return undefined
       const headers = { ...reply.headers, 'x-trace-id': freshId() }
       return request.method === 'HEAD' ? { ...reply, headers, body: '' } : { ...reply, headers }
     },
@@ -165,7 +164,7 @@ function keyOf(request: RecordedRequest): string {
   return key ?? refuse(401, 'missing or malformed Authorization header')
 }
 
-function route(call: Call, _response: ServerResponse): Reply | 'streams' | undefined {
+function route(call: Call, _response: ServerResponse): Reply | undefined {
   const { path, request, drive, caller } = call
   if (path === '/v1/status' && request.method === 'GET') {
     const { maxUploadBytes: max_upload_bytes, inlineThreshold: inline_threshold } = drive

@@ -10,6 +10,7 @@ import { objectAddress } from '../../../../src/handoff/clients/drive9/exchange.j
 import type { HandoffError } from '../../../../src/handoff/domain/errors.js'
 import type { Drive } from '../../../../src/handoff/domain/ports.js'
 import { type ManualClock, manualClock } from '../../../support/clock.js'
+import { refusal } from '../../../support/refusal.js'
 import { until } from '../../../support/until.js'
 
 let local: LocalDrive
@@ -40,15 +41,6 @@ const breakAt = (method: string, path: RegExp, fault: Fault, times?: number, ski
 const asked = (method: string, path: RegExp) =>
   local.requests.filter((request) => request.method === method && path.test(request.path))
 
-async function failure(work: Promise<unknown>): Promise<HandoffError> {
-  const error = await work.then(
-    () => undefined,
-    (caught: unknown) => caught as HandoffError,
-  )
-  expect(error?.name, 'it should have failed with our own error').toBe('HandoffError')
-  return error as HandoffError
-}
-
 /** Nothing that can be printed of an error shows the key, or an address that opens an object. */
 function expectNoSecret(error: HandoffError): void {
   const shown = `${error.message} ${JSON.stringify(error)} ${inspect(error, { depth: 10 })}`
@@ -59,7 +51,7 @@ function expectNoSecret(error: HandoffError): void {
 test('a service that is always to be asked again at once is asked less and less, and not for ever', async () => {
   const asks = { 'retry-after': '0' }
   breakAt('GET', /\/always/, { kind: 'answer', status: 503, headers: asks, body: '{"error":"soon"}' })
-  expect(await failure(read('/always'))).toMatchObject({ code: 'drive' })
+  expect(await refusal(read('/always'))).toMatchObject({ code: 'drive' })
   expect(asked('GET', /\/always/).length).toBeLessThan(60)
 })
 
@@ -78,7 +70,7 @@ describe('what the service answers', () => {
   ])('$status becomes $code, at once, with method, path and what was said', async ({ status, code, next, text }) => {
     const body = JSON.stringify({ error: `said with ${status}, and the key ${local.ownerKey}` })
     local.rule({ fault: { kind: 'answer', status, body } })
-    const error = await failure(drive.write('/a b', bytes('x'), { signal }))
+    const error = await refusal(drive.write('/a b', bytes('x'), { signal }))
     expect(error.code).toBe(code)
     expect(error.message).toContain('PUT /a b')
     expect(error.message).toContain(`said with ${status}`)
@@ -103,7 +95,7 @@ describe('what the service answers', () => {
       () => drive.revokeToken('id', signal),
       () => drive.status(signal),
     ]
-    for (const call of calls) expect((await failure(call())).code).toBe('drive-quota')
+    for (const call of calls) expect((await refusal(call())).code).toBe('drive-quota')
   })
 
   test.for([
@@ -122,11 +114,11 @@ describe('what the service answers', () => {
       () => drive.status(signal),
     ]
     for (const call of calls) {
-      const error = await failure(call())
+      const error = await refusal(call())
       expect([error.code, error.message]).toEqual(['drive', expect.stringContaining(what)])
       expect(error.next).toContain('DRIVE9_SERVER')
     }
-    expect((await failure(drive.stat('/a', signal))).message).toContain('without the headers of drive9')
+    expect((await refusal(drive.stat('/a', signal))).message).toContain('without the headers of drive9')
     const reads = await read('/a').then(
       () => 'the body',
       ({ message }: Error) => message,
@@ -139,7 +131,7 @@ describe('what the service answers', () => {
     const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json' }
     local.rule({ fault: { kind: 'answer', status: 200, headers, body: packed } })
     for (const call of [() => read('/a'), () => drive.list('/a', signal), () => drive.digest('/a', signal)]) {
-      const error = await failure(call())
+      const error = await refusal(call())
       expect([error.code, error.message]).toEqual(['drive', expect.stringContaining('packed data')])
       expect(error.next).toContain('proxy')
     }
@@ -149,7 +141,7 @@ describe('what the service answers', () => {
     'a list like %j is not believed',
     async (value) => {
       local.rule({ fault: { kind: 'answer', status: 200, body: JSON.stringify(value) } })
-      expect((await failure(drive.list('/a', signal))).code).toBe('drive')
+      expect((await refusal(drive.list('/a', signal))).code).toBe('drive')
     },
   )
 })
@@ -166,7 +158,7 @@ describe('a service that is being set up', () => {
 
   test('is not waited for without end', async () => {
     local.setProvisioning(1_000_000)
-    const error = await failure(read('/a'))
+    const error = await refusal(read('/a'))
     expect(error).toMatchObject({ code: 'drive', retryAfterSeconds: 1 })
     expect(error.message).toContain('tenant is provisioning')
     const waited = clock.slept.reduce((sum, each) => sum + each, 0)
@@ -178,7 +170,7 @@ describe('a service that is being set up', () => {
     local.setProvisioning(1_000_000)
     const still = manualClock()
     const stop = new AbortController()
-    const reading = failure(connect({ clock: still }).read('/a', { maxBytes: 1, signal: stop.signal }))
+    const reading = refusal(connect({ clock: still }).read('/a', { maxBytes: 1, signal: stop.signal }))
     await until('it waits', () => still.waiting === 1)
     stop.abort()
     expect((await reading).code).toBe('cancelled')
@@ -214,7 +206,7 @@ describe('connections that fail', () => {
       local.clearRules()
       const before = local.requests.length
       breakAt(method, path, fault)
-      const error = await failure(call())
+      const error = await refusal(call())
       expect([error.code, local.requests.length - before]).toEqual(['drive', 4])
       expectNoSecret(error)
       local.clearRules()
@@ -225,7 +217,7 @@ describe('connections that fail', () => {
     const gone = await startServer('gone', () => json(200, {}))
     await gone.close()
     const unreachable = connect({ server: gone.url })
-    const error = await failure(unreachable.list('/a', signal))
+    const error = await refusal(unreachable.list('/a', signal))
     expect(error).toMatchObject({ code: 'drive', next: expect.stringContaining('DRIVE9_SERVER') })
     expect(error.message).toContain('GET /a?list=1')
     expect(error.message).toContain('ECONNREFUSED')
@@ -233,7 +225,7 @@ describe('connections that fail', () => {
 
   test('an upload that another writer replaced while its bytes were under way is a conflict', async () => {
     breakAt('PUT', /^\/s3\//, { kind: 'delay', milliseconds: 300 }, 1)
-    const slow = failure(create('/raced', randomBytes(120_000)))
+    const slow = refusal(create('/raced', randomBytes(120_000)))
     await until('its bytes are under way', () => asked('PUT', /^\/s3\//).length === 1)
     expect(await create('/raced', large)).toEqual({ revision: 1 })
     expect(await slow).toMatchObject({ code: 'conflict' })
@@ -282,7 +274,7 @@ describe('connections that fail', () => {
   test('a token is not asked for twice', async () => {
     breakAt('POST', /tokens/, { kind: 'lose-reply' })
     const request = { prefix: '/a', operations: ['read' as const], lifetimeSeconds: 9, subject: 'x' }
-    expect((await failure(drive.issueToken(request, signal))).code).toBe('drive')
+    expect((await refusal(drive.issueToken(request, signal))).code).toBe('drive')
     expect(asked('POST', /tokens/).length).toBe(1)
   })
 })
@@ -302,7 +294,7 @@ describe('bodies that do not come as they should', () => {
       expect(await drive.digest('/a', signal)).toEqual({ bytes: size, sha256 })
       local.clearRules()
       breakAt('GET', path, { kind: 'cut', bytes: 1_000 })
-      const error = await failure(read('/a'))
+      const error = await refusal(read('/a'))
       expect([error.code, error.message]).toEqual([
         'drive',
         expect.stringMatching(/GET \/a.*broke off after 1000 bytes/),
@@ -325,7 +317,7 @@ describe('bodies that do not come as they should', () => {
     })
     const times = { silenceMs: 60, tries: 2 }
     const silent = makeDrive({ server: server.url, key: 'key', clock, times })
-    const error = await failure(silent.digest('/a', signal))
+    const error = await refusal(silent.digest('/a', signal))
     expect([error.code, error.message]).toEqual(['timeout', expect.stringContaining('silent')])
     expect(error.message).toMatch(/GET \/a .*after 4 bytes/)
     expect(server.requests.length).toBe(2)
@@ -348,11 +340,11 @@ describe('bodies that do not come as they should', () => {
   test('no answer at all is a timeout, for reads after their tries and for writes after looking', async () => {
     const quick = connect({ times: { answerMs: 60, tries: 2 } })
     breakAt('GET', /./, { kind: 'hang' })
-    const error = await failure(quick.read('/a', { maxBytes: 1, signal }))
+    const error = await refusal(quick.read('/a', { maxBytes: 1, signal }))
     expect([error.code, error.message]).toEqual(['timeout', expect.stringContaining('GET /a')])
     local.clearRules()
     breakAt('PUT', /./, { kind: 'hang' })
-    expect((await failure(quick.write('/a', bytes('x'), { expectedRevision: 0, signal }))).code).toBe('timeout')
+    expect((await refusal(quick.write('/a', bytes('x'), { expectedRevision: 0, signal }))).code).toBe('timeout')
     expect(local.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'PUT', 'HEAD', 'PUT', 'HEAD'])
   })
 
@@ -396,12 +388,12 @@ describe('bodies that do not come as they should', () => {
   test('the caller’s own wish is obeyed at once, and reported from a deadline', async () => {
     local.rule({ fault: { kind: 'hang' } })
     const stop = new AbortController()
-    const reading = failure(drive.read('/a', { maxBytes: 1, signal: stop.signal }))
-    const writing = failure(drive.write('/a', large, { signal: stop.signal }))
+    const reading = refusal(drive.read('/a', { maxBytes: 1, signal: stop.signal }))
+    const writing = refusal(drive.write('/a', large, { signal: stop.signal }))
     await until('both are under way', () => local.requests.length === 2)
     stop.abort()
     expect([(await reading).code, (await writing).code]).toEqual(['cancelled', 'cancelled'])
-    expect((await failure(drive.list('/a', AbortSignal.timeout(30)))).code).toBe('timeout')
+    expect((await refusal(drive.list('/a', AbortSignal.timeout(30)))).code).toBe('timeout')
   })
 
   test('a body larger than wanted is not read to its end, announced or not', async () => {
@@ -424,7 +416,7 @@ describe('bodies that do not come as they should', () => {
     })
     const endless = makeDrive({ server: server.url, key: 'key', clock })
     for (const path of ['/announced', '/endless']) {
-      const error = await failure(endless.read(path, { maxBytes: 100_000, signal }))
+      const error = await refusal(endless.read(path, { maxBytes: 100_000, signal }))
       expect([error.code, error.message]).toEqual(['drive', expect.stringContaining('100000 bytes')])
     }
     await until('the connections are let go', () => closed === 2)
@@ -473,7 +465,7 @@ describe('writes whose answer is lost', () => {
       expect(asked('PUT', /./).length).toBe(3)
       local.clearRules()
       breakAt('PUT', /./, fault)
-      expect((await failure(create('/b'))).code).toBe('drive')
+      expect((await refusal(create('/b'))).code).toBe('drive')
       expect(asked('PUT', /b$/).length).toBe(4)
     },
   )
@@ -481,7 +473,7 @@ describe('writes whose answer is lost', () => {
   test('are a conflict when another writer wrote meanwhile', async () => {
     breakAt('PUT', /./, { kind: 'reset' }, 1)
     breakAt('HEAD', /./, { kind: 'delay', milliseconds: 100 })
-    const writing = failure(create('/a'))
+    const writing = refusal(create('/a'))
     await until('the write was lost', () => asked('PUT', /./).length === 1)
     local.write('/a', 'another writer')
     expect((await writing).code).toBe('conflict')
@@ -509,7 +501,7 @@ describe('writes whose answer is lost', () => {
   test('same bytes in a longer file are not the same file', async () => {
     local.write('/a', 'mine and more')
     breakAt('PUT', /./, { kind: 'reset' }, 1)
-    expect((await failure(create('/a'))).code).toBe('conflict')
+    expect((await refusal(create('/a'))).code).toBe('conflict')
   })
 
   test.for<{ fault: Fault; initiated: number }>([
@@ -526,7 +518,7 @@ describe('writes whose answer is lost', () => {
 
   test('of large files are a conflict when another writer was first', async () => {
     breakAt('POST', /complete/, { kind: 'delay', milliseconds: 100 })
-    const writing = failure(create('/a', large))
+    const writing = refusal(create('/a', large))
     await until('it is about to complete', () => asked('POST', /complete/).length === 1)
     local.write('/a', 'another writer')
     expect((await writing).code).toBe('conflict')
@@ -581,7 +573,7 @@ describe('the object storage', () => {
 
   test('that refuses for good is an error without its address, and the upload is given up', async () => {
     breakAt('PUT', /s3/, { kind: 'answer', status: 403, body: '<Error/>' })
-    const error = await failure(create('/a', large))
+    const error = await refusal(create('/a', large))
     expect([error.code, error.message]).toEqual(['drive', expect.stringContaining('/a (part 1)')])
     expectNoSecret(error)
     await until('the upload is given up', () => asked('POST', /abort/).some(({ status }) => status === 200))
@@ -593,7 +585,7 @@ describe('the object storage', () => {
     async (location) => {
       const headers: Record<string, string> = location === undefined ? {} : { location }
       local.rule({ fault: { kind: 'answer', status: 302, headers } })
-      expect((await failure(read('/a'))).message).toContain('an address that')
+      expect((await refusal(read('/a'))).message).toContain('an address that')
       expect(local.requests.length).toBe(1)
     },
   )
@@ -605,7 +597,7 @@ describe('the object storage', () => {
       { upload_id: 'x', part_size: 8, total_parts: 1 },
     ]) {
       const forgive = breakAt('POST', /initiate/, { kind: 'answer', status: 202, body: JSON.stringify(plan) })
-      expect((await failure(create('/a', large))).message).toContain('plan')
+      expect((await refusal(create('/a', large))).message).toContain('plan')
       forgive()
     }
   })

@@ -9,7 +9,8 @@ import { type SandboxCloud, type SandboxCloudOptions, startSandboxCloud } from '
 import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
 import { templateName } from '../../../../src/handoff/clients/e2b/install-scripts.js'
 import type { SandboxSettings } from '../../../../src/handoff/clients/e2b/settings.js'
-import { refusal, request, runOptions } from '../../../contract/sandbox-client.js'
+import { request, runOptions } from '../../../contract/sandbox-client.js'
+import { refusal } from '../../../support/refusal.js'
 
 const never = new AbortController().signal
 

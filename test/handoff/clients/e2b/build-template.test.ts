@@ -9,7 +9,8 @@ import { type SandboxCloud, startSandboxCloud } from '../../../../src/emulators/
 import { buildTemplate, type TemplateSettings } from '../../../../src/handoff/clients/e2b/build-template.js'
 import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
 import { nodeSha256, nodeVersion, templateName } from '../../../../src/handoff/clients/e2b/install-scripts.js'
-import { refusal, request } from '../../../contract/sandbox-client.js'
+import { request } from '../../../contract/sandbox-client.js'
+import { refusal } from '../../../support/refusal.js'
 import { runProgram } from '../../../support/run-program.js'
 
 const never = new AbortController().signal

@@ -6,7 +6,8 @@ import { type SandboxCloud, startSandboxCloud } from '../../../../src/emulators/
 import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
 import type { SandboxSettings } from '../../../../src/handoff/clients/e2b/settings.js'
 import type { Sandboxes } from '../../../../src/handoff/domain/ports.js'
-import { refusal, request, runOptions, sandboxesContract } from '../../../contract/sandbox-client.js'
+import { request, runOptions, sandboxesContract } from '../../../contract/sandbox-client.js'
+import { refusal } from '../../../support/refusal.js'
 import { until } from '../../../support/until.js'
 
 let cloud: SandboxCloud

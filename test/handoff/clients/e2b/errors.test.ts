@@ -7,7 +7,8 @@ import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
 import { errorRows, explainFailure, rowFor } from '../../../../src/handoff/clients/e2b/errors.js'
 import type { SandboxSettings } from '../../../../src/handoff/clients/e2b/settings.js'
 import type { Sandbox } from '../../../../src/handoff/domain/ports.js'
-import { refusal, request, runOptions } from '../../../contract/sandbox-client.js'
+import { request, runOptions } from '../../../contract/sandbox-client.js'
+import { refusal } from '../../../support/refusal.js'
 
 const never = new AbortController().signal
 /** Printed, sent or answered in every case, and never to be seen in an error. */

@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Handler, startServer } from '../../../../src/emulators/faulty-server.js'
 import { type GitRemote, startGitRemote } from '../../../../src/emulators/git-http-server.js'
 import { makeGitHost, packet } from '../../../../src/handoff/clients/git/ls-remote.js'
-import { HandoffError, isHandoffError } from '../../../../src/handoff/domain/errors.js'
+import { isHandoffError } from '../../../../src/handoff/domain/errors.js'
+import { refusal } from '../../../support/refusal.js'
 import { makeRepository, type TestRepository } from '../../../support/repository.js'
 
 let repository: TestRepository
@@ -26,15 +27,6 @@ afterAll(async () => {
 
 const inTime = () => AbortSignal.timeout(10_000)
 const host = makeGitHost({ firstWaitMs: 1 })
-const failure = (done: Promise<unknown>): Promise<HandoffError> =>
-  done.then(
-    () => expect.unreachable('it worked'),
-    (error: unknown) => {
-      expect(error).toBeInstanceOf(HandoffError)
-      return error as HandoffError
-    },
-  )
-
 /** Runs with a server that answers as no real git host does. */
 async function withServer<T>(handle: Handler, use: (url: string, paths: () => string[]) => Promise<T>): Promise<T> {
   await using server = await startServer('odd host', handle)
@@ -91,7 +83,7 @@ describe('what refs point to', () => {
 
   it('is refused by a server that does not speak protocol version 2', async () => {
     await using old = await startGitRemote({ repositories: { 'owner/name': repository.directory }, version2: false })
-    const error = await failure(host.heads(old.cloneUrl('owner/name'), ['HEAD'], inTime()))
+    const error = await refusal(host.heads(old.cloneUrl('owner/name'), ['HEAD'], inTime()))
     expect(error.code).toBe('git')
     expect(`${error.message} ${error.next}`).toMatch(/clone address/)
     expect(old.requests.every((request) => request.method === 'POST')).toBe(true)
@@ -109,11 +101,11 @@ describe('a credential', () => {
 
   it('that is wrong or missing is reported as such', async () => {
     remote.require(credentials)
-    const without = await failure(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
+    const without = await refusal(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
     expect(without).toMatchObject({ code: 'not-found' })
     expect(without.message).toMatch(/does not exist, or it is not public and no credential is set \(401\)/)
     const wrong = makeGitHost({ credentials: { password: 'wrong-secret' } })
-    const refused = await failure(wrong.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
+    const refused = await refusal(wrong.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
     // The caller may not learn that the operator's credential is wrong, so it is not `unauthorized`.
     expect(refused).toMatchObject({ code: 'git' })
     expect(refused.message).toMatch(/does not exist, or the credential cannot read it \(401\)/)
@@ -144,7 +136,7 @@ describe('a credential', () => {
         seen = request.headers['authorization']
         return { status: 404 }
       },
-      (url) => failure(makeGitHost({ credentials }).heads(url, ['HEAD'], inTime())),
+      (url) => refusal(makeGitHost({ credentials }).heads(url, ['HEAD'], inTime())),
     )
     expect(seen).toBe(`Basic ${Buffer.from('x-access-token:secret-of-the-test').toString('base64')}`)
   })
@@ -156,7 +148,7 @@ describe('a credential', () => {
   })
 
   it('is refused in the clone address', async () => {
-    const error = await failure(host.heads('https://user:pa55word@example.com/o/n.git', ['HEAD'], inTime()))
+    const error = await refusal(host.heads('https://user:pa55word@example.com/o/n.git', ['HEAD'], inTime()))
     expect(error.code).toBe('invalid-input')
     expect(JSON.stringify([error, error.stack])).not.toContain('pa55word')
   })
@@ -167,7 +159,7 @@ describe('a failure', () => {
     for (const status of [401, 403, 404]) {
       const error = await withServer(
         () => ({ status }),
-        (url) => failure(host.heads(url, ['HEAD'], inTime())),
+        (url) => refusal(host.heads(url, ['HEAD'], inTime())),
       )
       expect(error).toMatchObject({
         code: 'not-found',
@@ -182,7 +174,7 @@ describe('a failure', () => {
     expect((await host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime())).size).toBe(2)
     remote.rule({ fault: { kind: 'answer', status: 502 } })
     const before = remote.requests.length
-    const error = await failure(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
+    const error = await refusal(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
     expect(error.message).toBe(`The git host ${new URL(remote.url).host} failed (502).`)
     expect(remote.requests.length - before).toBe(3)
   })
@@ -190,7 +182,7 @@ describe('a failure', () => {
   it('with a long Retry-After is reported at once', async () => {
     remote.rule({ fault: { kind: 'answer', status: 429, headers: { 'retry-after': '90' } } })
     const before = remote.requests.length
-    const error = await failure(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
+    const error = await refusal(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
     expect(error).toMatchObject({ code: 'git', retryAfterSeconds: 90 })
     expect(remote.requests.length - before).toBe(1)
   })
@@ -198,7 +190,7 @@ describe('a failure', () => {
   it('of the connection names the host', async () => {
     const gone = await startServer('gone', () => undefined)
     await gone.close()
-    const error = await failure(host.heads(`${gone.url}/o/n.git`, ['HEAD'], inTime()))
+    const error = await refusal(host.heads(`${gone.url}/o/n.git`, ['HEAD'], inTime()))
     expect(error.message).toBe(`The git host ${new URL(gone.url).host} cannot be reached (ECONNREFUSED).`)
   })
 
@@ -206,13 +198,13 @@ describe('a failure', () => {
     remote.rule({ fault: { kind: 'hang' } })
     const slow = makeGitHost({ requestMs: 30, firstWaitMs: 1 })
     const before = remote.requests.length
-    const error = await failure(slow.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
+    const error = await refusal(slow.heads(remote.cloneUrl('owner/name'), ['HEAD'], inTime()))
     expect(error.message).toContain('cannot be reached (no answer in time)')
     expect(remote.requests.length - before).toBe(3)
-    expect(await failure(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], AbortSignal.timeout(30)))).toMatchObject({
+    expect(await refusal(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], AbortSignal.timeout(30)))).toMatchObject({
       code: 'timeout',
     })
-    expect(await failure(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], AbortSignal.abort()))).toMatchObject({
+    expect(await refusal(host.heads(remote.cloneUrl('owner/name'), ['HEAD'], AbortSignal.abort()))).toMatchObject({
       code: 'cancelled',
     })
   })
@@ -229,7 +221,7 @@ describe('a failure', () => {
         (url) => host.heads(url, ['HEAD'], inTime()),
       )
     for (const body of ['<!doctype html><p>Hello</p>', '', '{"ok":true}', 'zzzz', '0009'])
-      expect((await failure(headsFrom(body))).message).toMatch(/does not answer like a git host/)
+      expect((await refusal(headsFrom(body))).message).toMatch(/does not answer like a git host/)
     // An empty listing is a listing of nothing.
     expect((await headsFrom('0000')).size).toBe(0)
   })
@@ -238,7 +230,7 @@ describe('a failure', () => {
     const words = 'ERR access\u0007 denied, go away'
     const error = await withServer(
       () => ({ status: 200, body: packet(words) }),
-      (url) => failure(host.heads(url, ['HEAD'], inTime())),
+      (url) => refusal(host.heads(url, ['HEAD'], inTime())),
     )
     expect(error.message).toBe('The git host says: “access� denied, go away”.')
   })
@@ -246,24 +238,24 @@ describe('a failure', () => {
   it('to end a chain of redirects is reported', async () => {
     const circle = await withServer(
       (request) => ({ status: 302, headers: { location: request.path } }),
-      async (url, paths) => ({ error: await failure(host.heads(url, ['HEAD'], inTime())), paths: paths() }),
+      async (url, paths) => ({ error: await refusal(host.heads(url, ['HEAD'], inTime())), paths: paths() }),
     )
     expect(circle.error.message).toMatch(/redirects too often or to an address that is not safe/)
     expect(circle.paths).toHaveLength(4)
     const elsewhere = await withServer(
       () => ({ status: 302, headers: { location: 'file:///etc/passwd' } }),
-      (url) => failure(host.heads(url, ['HEAD'], inTime())),
+      (url) => refusal(host.heads(url, ['HEAD'], inTime())),
     )
     expect(elsewhere.message).toMatch(/redirects too often or to an address that is not safe/)
   })
 
   it('of the caller is refused before any request', async () => {
     for (const ref of ['main', 'refs/heads/a b', 'refs/heads/a\nwant', '', 'refs/', `refs/${'a'.repeat(501)}`]) {
-      const error = await failure(host.heads(remote.cloneUrl('owner/name'), [ref], inTime()))
+      const error = await refusal(host.heads(remote.cloneUrl('owner/name'), [ref], inTime()))
       expect(isHandoffError(error, 'invalid-input')).toBe(true)
     }
     for (const url of ['git@github.com:o/n.git', 'file:///tmp/x', '', 'ssh://git@host/x']) {
-      expect((await failure(host.heads(url, ['HEAD'], inTime()))).code).toBe('invalid-input')
+      expect((await refusal(host.heads(url, ['HEAD'], inTime()))).code).toBe('invalid-input')
     }
   })
 })

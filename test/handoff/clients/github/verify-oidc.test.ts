@@ -5,8 +5,8 @@ import { signToken } from '../../../../src/emulators/github/oidc.js'
 import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/server.js'
 import type { Repository } from '../../../../src/emulators/github/state.js'
 import { makeOidcVerifier, type OidcOptions } from '../../../../src/handoff/clients/github/verify-oidc.js'
-import { isHandoffError } from '../../../../src/handoff/domain/errors.js'
 import { manualClock } from '../../../support/clock.js'
+import { refusal } from '../../../support/refusal.js'
 
 const audience = 'https://handoff.example'
 const sha = 'e'.repeat(40)
@@ -27,15 +27,6 @@ const verifier = (options: Partial<OidcOptions> = {}) =>
   makeOidcVerifier({ issuer: local.oidc.issuer, audience, ...options })
 
 const keyRequests = () => local.server.requests.filter(({ path }) => path.endsWith('/jwks')).length
-
-async function refusal(promise: Promise<unknown>) {
-  const error = await promise.then(
-    () => null,
-    (reason: unknown) => reason,
-  )
-  if (!isHandoffError(error)) throw new Error(`not a HandoffError: ${String(error)}`)
-  return error
-}
 
 test('a valid token names the repository of its job', async () => {
   expect(await verifier().verify(local.oidc.mint())).toEqual({

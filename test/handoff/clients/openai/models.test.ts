@@ -6,8 +6,8 @@ import { json, type LocalServer, startServer } from '../../../../src/emulators/f
 import { type LocalModel, startModel } from '../../../../src/emulators/model/server.js'
 import { makeModel } from '../../../../src/handoff/clients/openai/client.js'
 import type { ModelConfig } from '../../../../src/handoff/clients/openai/config.js'
-import type { HandoffError } from '../../../../src/handoff/domain/errors.js'
 import type { Clock, ModelRequest } from '../../../../src/handoff/domain/ports.js'
+import { refusal } from '../../../support/refusal.js'
 
 const key = 'sk-the-key-of-the-test'
 const data =
@@ -45,12 +45,6 @@ const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
   signal: AbortSignal.timeout(20_000),
   ...more,
 })
-
-const failure = (done: Promise<unknown>) =>
-  done.then(
-    () => expect.unreachable('it worked'),
-    (error: unknown) => error as HandoffError,
-  )
 
 const bodies = (server: LocalServer = local) =>
   server.requests
@@ -143,7 +137,7 @@ describe('a model that thinks before it writes', () => {
     await model.complete(request({ messages: [{ role: 'user', content }], wide: true }))
     expect(bodies().at(-1)?.['max_completion_tokens']).toBe(4_000 - 4 - model.estimateTokens(content))
     const tooLong = request({ messages: [{ role: 'user', content: 'word '.repeat(3_000) }] })
-    expect(await failure(model.complete(tooLong))).toMatchObject({
+    expect(await refusal(model.complete(tooLong))).toMatchObject({
       code: 'model',
       next: 'Choose a model in LLM_MODEL that takes more, or correct LLM_CONTEXT_TOKENS.',
     })
@@ -202,7 +196,7 @@ describe('a limit that is more than the model writes', () => {
   it('names LLM_MAX_OUTPUT_TOKENS where the refusal gives no number', async () => {
     const message = 'max_tokens is too large'
     await using short = await startServer('short', () => json(400, { error: { message, param: 'max_tokens' } }))
-    const error = await failure(modelWith({ name: 'my-own-model', baseUrl: short.url }).complete(request()))
+    const error = await refusal(modelWith({ name: 'my-own-model', baseUrl: short.url }).complete(request()))
     expect(error.next).toBe('Set LLM_MAX_OUTPUT_TOKENS to what LLM_MODEL writes at most in one reply.')
   })
 })
@@ -247,7 +241,7 @@ describe('a server that serves one request at a time', () => {
 
   it('that is silent for longer than the patience is given up, with the settings that help', async () => {
     await using server = await serial(5_000)
-    const error = await failure(modelWith({ baseUrl: server.url, firstTextMs: 60 }).complete(request()))
+    const error = await refusal(modelWith({ baseUrl: server.url, firstTextMs: 60 }).complete(request()))
     expect(error).toMatchObject({ code: 'timeout', next: expect.stringContaining('LLM_FIRST_TOKEN_SECONDS') })
   })
 
@@ -269,7 +263,7 @@ describe('a server that serves one request at a time', () => {
     expect(server.requests.length).toBeGreaterThan(8)
     await using silent = await serial(5_000)
     await withFetchTimeout(50, async () => {
-      const error = await failure(modelWith({ baseUrl: silent.url, firstTextMs: 60_000 }).complete(request()))
+      const error = await refusal(modelWith({ baseUrl: silent.url, firstTextMs: 60_000 }).complete(request()))
       expect(error).toMatchObject({ code: 'timeout', next: expect.stringContaining('LLM_CONTEXT_TOKENS') })
       expect(error.message).toContain('sent nothing for 300 seconds')
     })
@@ -296,7 +290,7 @@ describe('a server that serves one request at a time', () => {
     const stop = new AbortController()
     const [first, second, third] = [
       model.complete(request()),
-      failure(model.complete(request({ signal: stop.signal }))),
+      refusal(model.complete(request({ signal: stop.signal }))),
       model.complete(request()),
     ]
     stop.abort()
@@ -309,7 +303,7 @@ describe('a server that serves one request at a time', () => {
 describe('a server that cuts long prompts silently', () => {
   it('is found out by what it says it read', async () => {
     const long = request({ messages: [{ role: 'user', content: 'a line of the repository\n'.repeat(1_500) }] })
-    const error = await failure(modelWith({ name: 'offline-cutting' }).complete(long))
+    const error = await refusal(modelWith({ name: 'offline-cutting' }).complete(long))
     expect(error).toMatchObject({ code: 'model', next: expect.stringContaining('LLM_CONTEXT_TOKENS') })
     expect(error.message).toContain('it cuts long requests')
   })
@@ -327,10 +321,10 @@ describe('a check before anything is paid for', () => {
   })
 
   it('refuses a wrong key and an unknown model, each with the setting to look at', async () => {
-    const wrongKey = await failure(checked({ apiKey: 'sk-wrong' }))
+    const wrongKey = await refusal(checked({ apiKey: 'sk-wrong' }))
     expect(wrongKey).toMatchObject({ code: 'model', next: 'Look at LLM_API_KEY, and whether it may use LLM_MODEL.' })
     expect(JSON.stringify(wrongKey)).not.toContain('sk-wrong')
-    const unknown = await failure(checked({ name: 'gpt-none' }))
+    const unknown = await refusal(checked({ name: 'gpt-none' }))
     expect(unknown.message).toContain('does not have the model “gpt-none”')
     expect(unknown.next).toMatch(/^Look at LLM_MODEL\. The service has “offline-extractive”, /)
   })
@@ -359,13 +353,13 @@ describe('a check before anything is paid for', () => {
     )
     await checked({ baseUrl: server.url, name: 'gemini-3-flash' })
     await checked({ baseUrl: server.url, name: 'Llama3' })
-    expect((await failure(checked({ baseUrl: server.url, name: 'llama4' }))).message).toContain('“llama4”')
+    expect((await refusal(checked({ baseUrl: server.url, name: 'llama4' }))).message).toContain('“llama4”')
   })
 
   it('that failed is made again by the next', async () => {
     const undo = local.rule({ times: 1, fault: { kind: 'answer', status: 401, body: '{}' } })
     const model = modelWith()
-    expect((await failure(model.check!(AbortSignal.timeout(5_000)))).code).toBe('model')
+    expect((await refusal(model.check!(AbortSignal.timeout(5_000)))).code).toBe('model')
     undo()
     await model.check!(AbortSignal.timeout(5_000))
   })

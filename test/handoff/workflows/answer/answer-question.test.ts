@@ -9,6 +9,7 @@ import {
   summarise,
 } from '../../../../src/handoff/index.js'
 import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
+import { refusal } from '../../../support/refusal.js'
 import { makeRepository, type TestRepository } from '../../../support/repository.js'
 import { tokenFiles } from '../../../support/token-files.js'
 
@@ -20,7 +21,10 @@ const never = new AbortController().signal
 
 beforeAll(async () => {
   repository = await makeRepository(tokenFiles)
-  stack = await startLocalStack({ repositories: { [name]: repository.directory } })
+  stack = await startLocalStack({
+    repositories: { [name]: repository.directory },
+    repeated: { searchFor: 'How is the token refreshed?' },
+  })
   run = await summarise(
     { commit: stack.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' },
     stack.context,
@@ -39,7 +43,7 @@ afterAll(async () => {
 })
 
 const question = (text: string, more: Partial<AnswerRequest['question']> = {}): AnswerRequest => ({
-  repository: stack.commit(name, repository.head).repository,
+  repository: stack.commit(name, run.handoff.commit).repository,
   cloneUrl: stack.remote.cloneUrl(name),
   name: { run: run.run },
   question: { text, asker: 'test', ...more },
@@ -51,20 +55,12 @@ const storedRecords = () =>
     .filter((entry) => !entry.isDirectory)
     .map(({ path }) => path)
 
-async function refusal(work: Promise<unknown>) {
-  const error = await work.then(
-    () => 'accepted',
-    (reason: unknown) => reason,
-  )
-  return isHandoffError(error) ? error.toJSON() : error
-}
-
-test('an answer rests on lines of the commit, and every citation is checked', async () => {
+test('an answer rests on lines of the commit, every citation is checked, and the same or nearly the same words reuse it', async () => {
   const { record, reused } = await answerQuestion(question('How is the token refreshed?'), stack.context, never)
   expect(reused).toBe(false)
   expect(record).toMatchObject({
     status: 'done',
-    commit: repository.head,
+    commit: repository.commits[0],
     rounds: 1,
     unanswered: false,
     model: 'offline-extractive',
@@ -73,54 +69,44 @@ test('an answer rests on lines of the commit, and every citation is checked', as
   expect(record.citations.every((citation) => citation.verified)).toBe(true)
   expect(record.citations.some((citation) => citation.path === 'src/token.ts')).toBe(true)
   expect(record.text).toMatch(/\[src\/token\.ts:\d+(-\d+)?\]/)
-})
 
-test('Sandbox B read only, had no way to the git host, and its token is revoked', () => {
+  // Sandbox B read only, had no way to the git host, and its token is revoked.
   const machine = stack.clouds.sandboxes.sandboxes.at(-1)!
   expect(machine).toMatchObject({ state: 'gone', metadata: { role: 'ask', run: run.run } })
   expect(machine.networks.at(-1)!.allowOut).toEqual(stack.context.ports.drive.hosts)
   const token = stack.clouds.drive.issuedTokens().at(-1)!
   expect(token.revoked).toBe(true)
   expect(token.scopes).toEqual([{ prefix: run.directory, ops: ['read', 'list'] }])
-})
 
-test('the same question again is answered from the answer store, without a machine', async () => {
   const before = machines()
-  const { reused } = await answerQuestion(question('  how is the token refreshed ?'), stack.context, never)
-  expect({ reused, machines: machines() - before }).toEqual({ reused: true, machines: 0 })
-})
-
-test('nearly the same words reuse the answer and say so', async () => {
-  const before = machines()
-  const { record, reused } = await answerQuestion(question('How is the token refreshed here?'), stack.context, never)
-  expect({ reused, machines: machines() - before }).toEqual({ reused: true, machines: 0 })
-  expect(record.reusedFrom).toMatch(/^[0-9a-f]{32}$/)
-  expect(record.cited?.length).toBeGreaterThan(0)
+  const same = await answerQuestion(question('  how is the token refreshed ?'), stack.context, never)
+  const near = await answerQuestion(question('How is the token refreshed here?'), stack.context, never)
+  expect([same.reused, near.reused, machines() - before]).toEqual([true, true, 0])
+  expect(near.record.reusedFrom).toMatch(/^[0-9a-f]{32}$/)
+  expect(near.record.cited?.length).toBeGreaterThan(0)
 })
 
 test('nearly the same words to another model are answered by that model', async () => {
-  const earlier = await answerQuestion(question('How is the token refreshed?'), stack.context, never)
+  const earlier = await answerQuestion(question('Where is the hour kept?'), stack.context, never)
   expect(earlier.record.model).not.toBe('offline-strict')
-  const asked = question('How is the token refreshed here?')
+  const asked = question('Where is the hour kept here?')
   const { record, reused } = await answerQuestion(asked, stack.makeContext({ LLM_MODEL: 'offline-strict' }), never)
   expect(record).toMatchObject({ model: 'offline-strict', status: 'done' })
   expect({ reused, from: record.reusedFrom }).toEqual({ reused: false, from: undefined })
 })
 
 test('fresh answers again', async () => {
+  await answerQuestion(question('What is answered again?'), stack.context, never)
   const before = machines()
-  const { reused } = await answerQuestion(
-    question('How is the token refreshed?', { fresh: true }),
-    stack.context,
-    never,
-  )
+  const asked = question('What is answered again?', { fresh: true })
+  const { reused } = await answerQuestion(asked, stack.context, never)
   expect({ reused, machines: machines() - before }).toEqual({ reused: false, machines: 1 })
 })
 
 test('the latest answer stands whole in qa-response.md', async () => {
-  const { record } = await answerQuestion(question('Which colour is it?'), stack.context, never)
+  const { record } = await answerQuestion(question('Which colour is the latest?'), stack.context, never)
   const text = stack.clouds.drive.readFile(`${run.directory}/analysis/qa-response.md`)!.toString()
-  expect(text).toContain('Which colour is it?')
+  expect(text).toContain('Which colour is the latest?')
   expect(text.startsWith(`<!-- handoff:latest accepted=${record.acceptedAt} -->\n`)).toBe(true)
 })
 
@@ -214,13 +200,16 @@ test('an answer whose time ends while it is being kept is kept whole, and report
 })
 
 test('by branch: the head of the host, and what is behind it is said', async () => {
+  await answerQuestion(question('Which colour is it?'), stack.context, never)
   const byBranch = { ...question('Which colour is it?'), name: { ref: 'refs/heads/main' } }
   expect(await answerQuestion(byBranch, stack.context, never)).toMatchObject({
     reused: true,
     run: { handoff: { run: run.run } },
   })
+  const [summarised = ''] = repository.commits
   const head = await repository.commit({ 'src/later.ts': 'export const later = true\n' })
   const { run: chosen } = await answerQuestion(byBranch, stack.context, never)
+  await repository.git('update-ref', 'refs/heads/main', summarised)
   expect(chosen.behind).toEqual({ head })
 })
 

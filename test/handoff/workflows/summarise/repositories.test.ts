@@ -7,15 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  answerQuestion,
-  isHandoffError,
-  layout,
-  type SummariseResult,
-  summarise,
-} from '../../../../src/handoff/index.js'
+import { answerQuestion, layout, type SummariseResult, summarise } from '../../../../src/handoff/index.js'
 import { sha256 } from '../../../../src/handoff/store/run-store.js'
 import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
+import { refusal } from '../../../support/refusal.js'
 import { type Files, makeRepository, type TestRepository } from '../../../support/repository.js'
 
 const execute = promisify(execFile)
@@ -42,14 +37,6 @@ async function serve(name: string, files: Files): Promise<TestRepository> {
 
 const run = (name: string, sha: string, more: object = {}) =>
   summarise({ commit: stack.commit(name, sha), attempt: 'one', cloneToken: token, ...more }, stack.context, never)
-
-async function refusal(work: Promise<unknown>) {
-  const error = await work.then(
-    () => 'accepted',
-    (reason: unknown) => reason,
-  )
-  return isHandoffError(error) ? error.toJSON() : error
-}
 
 const stored = (result: SummariseResult, path: string) => stack.clouds.drive.readFile(`${result.directory}/${path}`)
 

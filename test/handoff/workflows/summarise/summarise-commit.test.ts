@@ -1,9 +1,10 @@
 // The first story on real servers: a push becomes a sealed run.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { parseRunId } from '../../../../src/handoff/domain/run.js'
-import { isHandoffError, layout, type RunEvent, summarise } from '../../../../src/handoff/index.js'
+import { layout, type RunEvent, summarise } from '../../../../src/handoff/index.js'
 import { readSealed, sha256 } from '../../../../src/handoff/store/run-store.js'
 import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
+import { refusal } from '../../../support/refusal.js'
 import { makeRepository, type TestRepository } from '../../../support/repository.js'
 
 let stack: LocalStack
@@ -17,7 +18,7 @@ beforeAll(async () => {
     'src/greet.ts': 'export function greet(name: string): string {\n  return `Hello, ${name}`\n}\n',
     'bin/run.sh': { executable: '#!/bin/sh\necho hello\n' },
   })
-  stack = await startLocalStack({ repositories: { [name]: repository.directory } })
+  stack = await startLocalStack({ repositories: { [name]: repository.directory }, repeated: {} })
 })
 
 beforeEach(() => {
@@ -35,12 +36,21 @@ const nextAttempt = () => {
   attempts += 1
   return `test-${attempts}`
 }
-const request = (more: object = {}) => ({
-  commit: stack.commit(name, repository.head, 'refs/heads/main'),
-  attempt: nextAttempt(),
-  ...more,
-})
-const place = () => layout('/handoff', request().commit.repository)
+/** A repository of its own with the same commit. */
+function makePlace() {
+  const attempt = nextAttempt()
+  const owned = `${attempt}/tools`
+  stack.remote.serve(owned, repository.directory)
+  const commit = stack.commit(owned, repository.head, 'refs/heads/main')
+  const place = layout('/handoff', commit.repository)
+  return {
+    commit,
+    place,
+    summarise: (more: object = {}) => summarise({ commit, attempt: nextAttempt(), ...more }, stack.context, never),
+    /** What the pointer of the commit says. */
+    pointer: () => JSON.parse(stack.clouds.drive.readFile(place.pointer(repository.head))!.toString()),
+  }
+}
 const storedBelow = (directory: string) =>
   stack.clouds.drive
     .tree(directory)
@@ -49,10 +59,11 @@ const storedBelow = (directory: string) =>
 const steps = (events: RunEvent[]) => events.filter((event) => event.type === 'step-end').map((event) => event.step)
 
 test('a push becomes a sealed run that hashes to what its pointer says', async () => {
-  const result = await summarise(request(), stack.context, never)
+  const { place, summarise, pointer: readPointer } = makePlace()
+  const result = await summarise()
   expect(result).toMatchObject({ reused: false, refMoved: true })
   const { drive } = stack.clouds
-  const pointer = JSON.parse(drive.readFile(place().pointer(repository.head))!.toString())
+  const pointer = readPointer()
   expect(pointer).toMatchObject({ version: 1, run: result.run })
   expect(sha256(drive.readFile(`${result.directory}/analysis/handoff.json`)!)).toBe(pointer.handoff)
   for (const artifact of result.handoff.artifacts) {
@@ -68,143 +79,120 @@ test('a push becomes a sealed run that hashes to what its pointer says', async (
     'analysis/summary.json',
     'project/tools.git.tar',
   ])
-  expect(JSON.parse(drive.readFile(place().ref('refs/heads/main'))!.toString())).toEqual({
+  expect(JSON.parse(drive.readFile(place.ref('refs/heads/main'))!.toString())).toEqual({
     version: 1,
     commit: repository.head,
     ref: 'refs/heads/main',
   })
 })
 
-test('the sandbox is gone before the model is asked, and the write-ahead record stays beside the pointer', () => {
-  const { sandboxes } = stack.clouds.sandboxes
-  expect(sandboxes).toHaveLength(1)
-  expect(sandboxes[0]!.killedAt!.getTime()).toBeLessThanOrEqual(stack.clouds.model.prompts[0]!.at)
-  const record = place().sealNote(parseRunId(`${repository.head}-test-1`))
-  expect(storedBelow(place().commits).sort()).toEqual([record, place().pointer(repository.head)].sort())
-})
-
-test('the machine knew its run from outside, had a lifetime and an egress list', () => {
-  const [machine] = stack.clouds.sandboxes.sandboxes
-  expect(machine!.metadata).toMatchObject({
-    handoff: '1',
-    role: 'summarise',
-    run: expect.stringMatching(/^[0-9a-f]{40}-test-1$/),
-    attempt: 'test-1',
-  })
-  expect(machine!.endsAt.getTime() - machine!.createdAt.getTime()).toBeLessThanOrEqual(961_000)
-  expect(machine!.networks.at(-1)).toMatchObject({ denyOut: ['0.0.0.0/0'] })
-})
-
-test('its token opened one directory, for a time, and is revoked', () => {
-  const [token] = stack.clouds.drive.issuedTokens()
+test('the sandbox has a lifetime, an egress list and a token for one directory, and is gone before the model is asked', async () => {
+  const { place, summarise } = makePlace()
+  const prompts = stack.clouds.model.prompts.length
+  const { run } = await summarise()
+  const machine = stack.clouds.sandboxes.sandboxes.at(-1)!
+  expect(machine.killedAt!.getTime()).toBeLessThanOrEqual(stack.clouds.model.prompts[prompts]!.at)
+  const record = place.sealNote(parseRunId(run))
+  expect(storedBelow(place.commits).sort()).toEqual([record, place.pointer(repository.head)].sort())
+  expect(machine.metadata).toMatchObject({ handoff: '1', role: 'summarise', run, attempt: run.slice(41) })
+  expect(machine.endsAt.getTime() - machine.createdAt.getTime()).toBeLessThanOrEqual(961_000)
+  expect(machine.networks.at(-1)).toMatchObject({ denyOut: ['0.0.0.0/0'] })
+  const token = stack.clouds.drive.issuedTokens().at(-1)
   expect(token).toMatchObject({ revoked: true, scopes: [{ prefix: expect.stringContaining('/runs/') }] })
 })
 
 test('the same commit again needs no sandbox and no model', async () => {
-  const before = {
-    sandboxes: stack.clouds.sandboxes.sandboxes.length,
-    prompts: stack.clouds.model.prompts.length,
-  }
-  const result = await summarise(request(), stack.context, never)
+  const { summarise } = makePlace()
+  await summarise()
+  const counts = () => [stack.clouds.sandboxes.sandboxes.length, stack.clouds.model.prompts.length]
+  const before = counts()
+  const result = await summarise()
   expect(result).toMatchObject({ reused: true, refMoved: true })
   expect(result.summary).toContain('## What it is and for whom')
-  expect({
-    sandboxes: stack.clouds.sandboxes.sandboxes.length,
-    prompts: stack.clouds.model.prompts.length,
-  }).toEqual(before)
+  expect(counts()).toEqual(before)
 })
 
 test('a ref that a crash left behind is mended on the way', async () => {
-  stack.clouds.drive.remove(place().ref('refs/heads/main'))
-  await summarise(request(), stack.context, never)
-  expect(stack.clouds.drive.readFile(place().ref('refs/heads/main'))).toBeDefined()
+  const { place, summarise } = makePlace()
+  await summarise()
+  stack.clouds.drive.remove(place.ref('refs/heads/main'))
+  await summarise()
+  expect(stack.clouds.drive.readFile(place.ref('refs/heads/main'))).toBeDefined()
 })
 
 test('a ref that cannot be written costs a notice, not the sealed run', async () => {
-  const { drive } = stack.clouds
-  drive.remove(place().ref('refs/heads/main'))
-  const refuse = drive.rule({
+  const { summarise } = makePlace()
+  const refuse = stack.clouds.drive.rule({
     method: 'PUT',
     path: /\/refs\/heads\//,
     fault: { kind: 'answer', status: 403, body: '{"error":"no"}' },
   })
-  const again = await summarise(request({ force: true }), stack.context, never)
-  expect(again).toMatchObject({ reused: false, refMoved: false })
-  const reused = await summarise(request(), stack.context, never)
-  expect(reused).toMatchObject({ reused: true, refMoved: false })
+  expect(await summarise()).toMatchObject({ reused: false, refMoved: false })
+  expect(await summarise()).toMatchObject({ reused: true, refMoved: false })
   refuse()
   const notices = stack.events.flatMap((event) => (event.type === 'notice' ? [event.text] : []))
   expect(notices.filter((text) => text.includes('refs/heads/main'))).toHaveLength(2)
-  expect((await summarise(request(), stack.context, never)).refMoved).toBe(true)
+  expect((await summarise()).refMoved).toBe(true)
 })
 
 test('a pointer that a crash left behind is mended from the note, without a sandbox', async () => {
-  const { drive } = stack.clouds
-  const pointer = drive.readFile(place().pointer(repository.head))!
-  const { run } = JSON.parse(pointer.toString())
-  drive.write(place().sealNote(run), pointer)
-  drive.remove(place().pointer(repository.head))
+  const { place, summarise, pointer } = makePlace()
+  const { run } = await summarise()
+  stack.clouds.drive.remove(place.pointer(repository.head))
   const before = stack.clouds.sandboxes.sandboxes.length
-  const result = await summarise(request(), stack.context, never)
-  expect(result).toMatchObject({ run, reused: true })
+  expect(await summarise()).toMatchObject({ run, reused: true })
   expect(stack.clouds.sandboxes.sandboxes.length).toBe(before)
-  expect(JSON.parse(drive.readFile(place().pointer(repository.head))!.toString())).toMatchObject({ run })
+  expect(pointer()).toMatchObject({ run })
 })
 
 test('a handoff that a sandbox forged is not believed without a note of the host', async () => {
   const { drive } = stack.clouds
-  const pointer = drive.readFile(place().pointer(repository.head))!
-  const { run } = JSON.parse(pointer.toString())
-  const real = drive.readFile(`${place().run(run)}/analysis/handoff.json`)!
-  drive.remove(place().pointer(repository.head))
-  drive.remove(place().sealNote(run))
+  const { place, summarise } = makePlace()
+  const { run, directory } = await summarise()
+  const real = drive.readFile(`${directory}/analysis/handoff.json`)!
+  drive.remove(place.pointer(repository.head))
+  drive.remove(place.sealNote(parseRunId(run)))
   const forged = `${repository.head}-forged`
-  drive.write(`${place().runs}/${forged}/analysis/handoff.json`, real.toString().replaceAll(run, forged))
-  const result = await summarise(request(), stack.context, never)
+  drive.write(`${place.runs}/${forged}/analysis/handoff.json`, real.toString().replaceAll(run, forged))
+  const result = await summarise()
   expect(result.reused).toBe(false)
   expect(result.run).not.toBe(forged)
 })
 
 test('force makes a new run, and the pointer never shows anything half', async () => {
+  const { place, summarise } = makePlace()
+  const before = await summarise()
   const seen: string[] = []
-  const { drive } = stack.clouds
-  const before = JSON.parse(drive.readFile(place().pointer(repository.head))!.toString()) as { run: string }
   let running = true
   const watch = (async () => {
     while (running) {
-      const sealed = await readSealed(stack.context.ports.drive, place(), repository.head, never)
+      const sealed = await readSealed(stack.context.ports.drive, place, repository.head, never)
       seen.push(sealed?.handoff.run ?? 'nothing')
     }
   })()
-  const result = await summarise(request({ force: true }), stack.context, never)
+  const result = await summarise({ force: true })
   running = false
   await watch
   expect(result.reused).toBe(false)
   expect(result.run).not.toBe(before.run)
   expect(new Set(seen)).toEqual(new Set(seen.includes(result.run) ? [before.run, result.run] : [before.run]))
-  expect(await readSealed(stack.context.ports.drive, place(), repository.head, never)).toMatchObject({
+  expect(await readSealed(stack.context.ports.drive, place, repository.head, never)).toMatchObject({
     handoff: { run: result.run },
   })
 })
 
 test('of attempts that race for one commit one wins, and the others return its run and leave nothing', async () => {
-  const two = await makeRepository({ 'a.ts': 'export const a = 1\n' })
-  stack.remote.serve('octo/race', two.directory)
-  const commit = stack.commit('octo/race', two.head, 'refs/heads/main')
+  const { commit, place } = makePlace()
   const results = await Promise.all(
     [1, 2, 3].map((n) => summarise({ commit, attempt: `race-${n}` }, stack.makeContext(), never)),
   )
   expect(new Set(results.map((result) => result.run)).size).toBe(1)
   expect(results.filter((result) => !result.reused)).toHaveLength(1)
-  const runs = stack.clouds.drive
-    .tree(layout('/handoff', commit.repository).runs)
-    .filter(({ path }) => path.endsWith('handoff.json'))
-  expect(runs).toHaveLength(1)
-  await two[Symbol.asyncDispose]()
+  expect(storedBelow(place.runs).filter((path) => path.endsWith('handoff.json'))).toHaveLength(1)
 })
 
 test('steps are reported in the order of the story', async () => {
-  await summarise(request({ force: true }), stack.context, never)
+  await makePlace().summarise()
   const order = steps(stack.events)
   for (const [first, later] of [
     ['look up', 'open sandbox'],
@@ -219,45 +207,36 @@ test('steps are reported in the order of the story', async () => {
   }
 })
 
-async function refusal(work: Promise<unknown>) {
-  const error = await work.then(
-    () => 'accepted',
-    (reason: unknown) => reason,
-  )
-  return isHandoffError(error) ? error.toJSON() : error
-}
-
 test('a commit that does not exist is a clear error, and nothing is sealed', async () => {
   const commit = stack.commit(name, 'f'.repeat(40))
   expect(await refusal(summarise({ commit, attempt: 'absent' }, stack.context, never))).toMatchObject({
     code: 'not-found',
     next: expect.stringContaining('commit id'),
   })
-  expect(stack.clouds.drive.readFile(place().pointer('f'.repeat(40)))).toBeUndefined()
+  const { pointer } = layout('/handoff', commit.repository)
+  expect(stack.clouds.drive.readFile(pointer('f'.repeat(40)))).toBeUndefined()
 })
 
 test('an attempt whose directory already exists is refused, and its files stay unchanged', async () => {
   const sha = 'd'.repeat(40)
-  const path = `${place().run(parseRunId(`${sha}-taken`))}/.handoff-marker`
+  const commit = stack.commit(name, sha)
+  const path = `${layout('/handoff', commit.repository).run(parseRunId(`${sha}-taken`))}/.handoff-marker`
   await stack.context.ports.drive.write(path, new TextEncoder().encode('of another writer\n'), { signal: never })
-  const error = await refusal(summarise({ commit: stack.commit(name, sha), attempt: 'taken' }, stack.context, never))
+  const error = await refusal(summarise({ commit, attempt: 'taken' }, stack.context, never))
   expect(error).toMatchObject({ code: 'conflict' })
   expect(stack.clouds.drive.readFile(path)!.toString()).toBe('of another writer\n')
   expect(stack.clouds.drive.issuedTokens().filter(({ revoked }) => !revoked)).toEqual([])
 })
 
 test('a repository that is not there is a clear error', async () => {
-  const commit = { ...request().commit, cloneUrl: request().commit.cloneUrl.replace('tools', 'nothing') }
-  expect(
-    await refusal(summarise({ commit: { ...commit, sha: 'e'.repeat(40) }, attempt: 'nowhere' }, stack.context, never)),
-  ).toMatchObject({ code: 'git' })
+  const commit = stack.commit('octo/nothing', repository.head)
+  const work = summarise({ commit, attempt: 'nowhere' }, stack.context, never)
+  expect(await refusal(work)).toMatchObject({ code: 'git' })
 })
 
 test('an interrupted workflow leaves no sandbox and no pointer', async () => {
   const stop = new AbortController()
-  const fresh = await makeRepository({ 'b.ts': 'export const b = 2\n' })
-  stack.remote.serve('octo/stopped', fresh.directory)
-  const commit = stack.commit('octo/stopped', fresh.head)
+  const { commit, place } = makePlace()
   const context = stack.makeContext()
   const emit = context.ports.emit
   context.ports.emit = (event) => {
@@ -268,6 +247,5 @@ test('an interrupted workflow leaves no sandbox and no pointer', async () => {
     code: 'cancelled',
   })
   expect(stack.clouds.sandboxes.sandboxes.every((sandbox) => sandbox.state === 'gone')).toBe(true)
-  expect(stack.clouds.drive.readFile(layout('/handoff', commit.repository).pointer(fresh.head))).toBeUndefined()
-  await fresh[Symbol.asyncDispose]()
+  expect(stack.clouds.drive.readFile(place.pointer(repository.head))).toBeUndefined()
 })
