@@ -32,10 +32,12 @@ beforeAll(async () => {
         'src/token.ts': '/** Refreshes the token. */\nexport const refreshToken = () => 1\n',
       },
       { 'b.ts': 'export const b = 1\n' },
+      { 'c.ts': 'export const c = 1\n' },
     ],
+    repeated: { searchFor: 'How is the token refreshed?' },
     refs: { 'refs/pull/7/head': 0, 'refs/heads/base': 0 },
   })
-  const [first, second] = stack.repository.commits
+  const [first, second, third] = stack.repository.commits
   stack.github.addPull(stack.onGitHub, {
     number: 7,
     head: { ref: 'topic', sha: first! },
@@ -44,6 +46,11 @@ beforeAll(async () => {
   stack.github.addPull(stack.onGitHub, {
     number: 8,
     head: { ref: 'fresh', sha: second! },
+    base: { ref: 'base', sha: first! },
+  })
+  stack.github.addPull(stack.onGitHub, {
+    number: 9,
+    head: { ref: 'awaited', sha: third! },
     base: { ref: 'base', sha: first! },
   })
   const step = await stack.step({ event: stack.push({ sha: first!, ref: 'refs/heads/base' }) })
@@ -148,15 +155,15 @@ test('before the head has a run, the base branch answers', async () => {
 })
 
 test('a run that is being made is waited for through the service too', async () => {
-  const [, second] = stack.repository.commits
+  const [, , third] = stack.repository.commits
   const { drive } = stack.clouds
   const runs = drive.tree('/handoff').find(({ path }) => path.endsWith('/octo/tools/runs'))!.path
-  drive.write(`${runs}/${second}-began/.handoff-marker`, 'x')
-  const { question, step } = asked('How does the token come to be refreshed?', 8, identity(), { 'wait-for-run': '60' })
+  drive.write(`${runs}/${third}-began/.handoff-marker`, 'x')
+  const { question, step } = asked('How does the token come to be refreshed?', 9, identity(), { 'wait-for-run': '60' })
   await until('the service was asked before there is a summary', () => received.length > 0)
-  const summarising = stack.step({ event: stack.pull(8, second!) })
+  const summarising = stack.step({ event: stack.pull(9, third!) })
   expect([...(await step).errors, ...(await summarising).errors]).toEqual([])
-  expect((await step).outputs['commit']).toBe(second)
+  expect((await step).outputs['commit']).toBe(third)
   expect(answerTo(question.id)!.body).not.toContain('has no summary yet')
 })
 

@@ -13,7 +13,10 @@ beforeAll(async () => {
     { 'src/price.ts': 'export function priceOf(weight: number): number {\n  return weight * 2\n}\n' },
     { 'src/price.ts': 'export function priceOf(weight: number): number {\n  return weight * 3 + 1\n}\n' },
   ])
-  stack = await startLocalStack({ repositories: { 'octo/shop': repository.directory } })
+  stack = await startLocalStack({
+    repositories: { 'octo/shop': repository.directory },
+    repeated: { searchFor: 'How is priceOf computed from the weight?' },
+  })
   const never = new AbortController().signal
   for (const sha of repository.commits) {
     await summarise({ commit: stack.commit('octo/shop', sha, 'refs/heads/main'), attempt: 'one' }, stack.context, never)

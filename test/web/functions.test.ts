@@ -27,7 +27,10 @@ beforeAll(async () => {
     ...tokenFiles,
     'src/<img src=x onerror=alert(1)>.ts': 'export const hostileColour = "green"\n',
   })
-  stack = await startLocalStack({ repositories: { 'octo/tools': repository.directory } })
+  stack = await startLocalStack({
+    repositories: { 'octo/tools': repository.directory },
+    repeated: { searchFor: 'How does refreshToken refresh the token?' },
+  })
   const commit = stack.commit('octo/tools', repository.head, 'refs/heads/main')
   run = await summarise({ commit, attempt: 'first' }, stack.context, new AbortController().signal)
   const sha256 = createHash('sha256').update(secret).digest('hex')

@@ -28,7 +28,10 @@ let run: SummariseResult
 
 beforeAll(async () => {
   repository = await makeRepository(tokenFiles)
-  stack = await startLocalStack({ repositories: { [name]: repository.directory } })
+  stack = await startLocalStack({
+    repositories: { [name]: repository.directory },
+    repeated: { searchFor: 'How is the token refreshed?' },
+  })
   const commit = stack.commit(name, repository.head, 'refs/heads/main')
   run = await summarise({ commit, attempt: 'first' }, stack.context, never)
 })

@@ -65,10 +65,12 @@ async function failures(revision: string, scenario: string): Promise<Check[]> {
   }
 }
 
-const shared = ['tools-list', 'resources-list', 'prompts-list', 'dns-rebinding-protection']
+const shared = ['tools-list', 'dns-rebinding-protection']
 
 test.concurrent.each([
-  ...[...shared, 'server-initialize', 'ping'].map((scenario) => ['2025-11-25', scenario] as const),
+  ...[...shared, 'resources-list', 'prompts-list', 'server-initialize', 'ping'].map(
+    (scenario) => ['2025-11-25', scenario] as const,
+  ),
   ...[...shared, 'server-stateless', 'caching', 'sep-2164-resource-not-found', 'http-header-validation'].map(
     (scenario) => ['2026-07-28', scenario] as const,
   ),

@@ -1,5 +1,5 @@
 // Random repositories: the counts reconcile with git, the budget holds, no credential leaks, and the same input gives the same bytes.
-// 50 runs, or 1,000 with LONG=1.
+// 15 runs, or 1,000 with LONG=1.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { SurveyLimits } from '../../../../../src/handoff/domain/sandbox-protocol.js'
@@ -7,7 +7,7 @@ import { anyCharacter } from '../../../../support/any-character.js'
 import { type Content, makeRepository } from '../../../../support/repository.js'
 import { expectSound, surveyIn } from './survey-repository.js'
 
-const runs = process.env['LONG'] === '1' ? 1_000 : 50
+const runs = process.env['LONG'] === '1' ? 1_000 : 15
 
 const key = `ghp_${'aZ3k9QmW2xR7tY5uP1vB'.repeat(2).slice(0, 36)}`
 
