@@ -245,7 +245,7 @@ describe('over HTTP', () => {
       error: 'scoped token cannot manage tokens',
     })
     const paths = ['/zone/a/x', '/zone/ab/x']
-    const both = await ask('POST', '/v1/fs:batch-stat', { key, body: JSON.stringify({ paths }) })
+    const both = await ask('POST', '/v1/fs:batch-read-small', { key, body: JSON.stringify({ paths }) })
     expect(await both.json()).toMatchObject({ results: [{ status: 200 }, { status: 403 }] })
   })
 
