@@ -77,7 +77,7 @@ function fits(kind: FlagKind, value: string): boolean {
 const units: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 /** `1h30m`, `500ms`, `0`; undefined when it is not a duration. */
-export function parseDuration(text: string): number | undefined {
+function parseDuration(text: string): number | undefined {
   if (text === '0') return 0
   const sign = text.startsWith('-') ? -1 : 1
   const parts = [...text.replace(/^[+-]/, '').matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)]

@@ -107,7 +107,7 @@ function describe(name: string, node: TreeNode): Record<string, unknown> {
 /** A directory never changes its revision. */
 const revisionOf = (node: TreeNode) => (node.kind === 'file' ? node.revision : 1)
 export const unixTime = (node: TreeNode) => Math.floor(node.modifiedAt / 1000)
-export const hasMode = (node: TreeNode) => node.kind === 'directory' || node.hasMode
+const hasMode = (node: TreeNode) => node.kind === 'directory' || node.hasMode
 
 function write({ drive, request, caller }: Call, path: string): Reply {
   authorize(caller, 'write', path)
