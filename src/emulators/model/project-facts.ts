@@ -1,5 +1,6 @@
 // What a project says of itself: the README's first paragraph, the manifests of packages, and the commands that its authors type.
 import { commentAt, saidBy } from './comments.js'
+import { isLicence } from './definitions.js'
 import { code, firstSentence, quoted, shorten } from './format-text.js'
 import type { FileBlock, Line } from './parse-prompt.js'
 
@@ -65,7 +66,8 @@ function openTags(text: string): number {
 const isSentenceLine = (text: string) =>
   text !== '' &&
   !/^(#|>|\||<|!\[|\[[^\]]*\]:|[-*+] |\d+\. |```|~~~|\.\. |:\w+:|[=~^*_-]{3,}$|@)/.test(text) &&
-  !isNotice(text)
+  !isNotice(text) &&
+  !isLicence(text)
 
 const isParagraph = (lines: Line[]) =>
   (plainText(lines.map(({ text }) => text).join(' ')).match(/\p{L}{2,}/gu) ?? []).length >= 3
@@ -150,7 +152,7 @@ function commandsOf(file: FileBlock): Fact[] {
   if (/^\.github\/workflows\/.*\.ya?ml$/.test(file.path))
     return pick(
       file,
-      /^\s*-?\s*run:\s*(?![|>][-+]?\s*$)(\S.*)$/,
+      /^\s*-?\s*run:\s*(?![|>][-+]?\s*$)(?!.*(?:\$\{\{|\$GITHUB_))(\S.*)$/,
       (found) => `The workflow ${code(file.path)} runs ${found}.`,
     )
   if (nameOf(file).startsWith('Dockerfile'))

@@ -336,3 +336,23 @@ it('takes no sentence of a README for a command', () => {
   const readme = file('README.md', text, 'documentation')
   expect(commandFacts([readme]).map((fact) => fact.text)).toEqual(['`README.md` gives the command `make install`.'])
 })
+
+describe('what a project says of itself', () => {
+  it('is what it is, and not its licence', () => {
+    const text = '# clap\n\nDual-licensed under [Apache 2.0](A) or [MIT](B).\n\nParses the arguments of a program.\n'
+    const [fact] = identityFacts([file('README.md', text, 'documentation')])
+    expect(fact!.text).toBe('The README introduces “clap”: “Parses the arguments of a program”.')
+  })
+
+  it('has no command that only a runner understands', () => {
+    const text = [
+      'jobs:',
+      '  - run: npm test',
+      '  - run: mvn verify ${{ matrix.extra }}',
+      '  - run: echo "NOW=$(date)" >> $GITHUB_ENV',
+    ].join('\n')
+    const found = commandFacts([file('.github/workflows/test.yml', text, 'configuration')]).map((fact) => fact.text)
+    expect(found.join()).toContain('npm test')
+    expect(found.join()).not.toMatch(/matrix|GITHUB_ENV/)
+  })
+})
