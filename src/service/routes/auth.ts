@@ -113,8 +113,10 @@ async function endSignIn(exchange: RequestContext, app: App): Promise<Response> 
 const outcomeOf = (error: string): Outcome =>
   error === 'access_denied' ? 'denied' : error === 'application_suspended' ? 'suspended' : 'failed'
 
-const sameText = (one: string, other: string) =>
-  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+function sameText(one: string, other: string): boolean {
+  const [ours, theirs] = [Buffer.from(one), Buffer.from(other)]
+  return ours.length === theirs.length && timingSafeEqual(ours, theirs)
+}
 
 /** Whole, with its origin: a path that begins with two slashes would lead elsewhere. */
 function pageOf({ origin }: URL, path: string, outcome?: Outcome): string {

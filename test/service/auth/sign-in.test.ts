@@ -105,6 +105,14 @@ describe('signing in', () => {
     expect([...victim.cookies.keys()]).toEqual([])
   })
 
+  test('refuses a state of as many characters and more bytes', async () => {
+    const { browser } = arrive('bytes')
+    const login = await browser.send('/api/auth/login')
+    const { length } = new URL(login.headers.get('location') ?? '').searchParams.get('state') ?? ''
+    const callback = `/api/auth/callback?code=x&state=${encodeURIComponent('é'.repeat(length))}`
+    expect(await browser.visit(`${at.here.url}${callback}`)).toBe(`${at.here.url}/?signin=expired`)
+  })
+
   test('refuses a code whose verifier is another one, and a code that was used', async () => {
     const { browser } = arrive('pkce')
     const login = await browser.send('/api/auth/login')
