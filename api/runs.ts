@@ -1,5 +1,5 @@
-// GET and DELETE /api/runs, by rewrites everything below it, and every address at which there is nothing
+// GET, DELETE and PATCH /api/runs, by rewrites everything below it, and every address at which there is nothing
 import { defineFunction } from '../src/service/define-function.js'
-import { deleteAnswer, getRuns, readAddress } from '../src/service/routes/runs.js'
+import { deleteAnswer, getRuns, patchAnswer, readAddress } from '../src/service/routes/runs.js'
 
-export default defineFunction('runs', 300, { GET: getRuns, DELETE: deleteAnswer }, { readAddress })
+export default defineFunction('runs', 300, { GET: getRuns, DELETE: deleteAnswer, PATCH: patchAnswer }, { readAddress })

@@ -1,9 +1,11 @@
 // One question and its answer on the page, while the model writes it and afterwards.
+import { announce } from './announce.js'
 import type { Answer } from './api-types.js'
 import { citationButton, sourceButton } from './citation.js'
 import { copyButton } from './copy-button.js'
 import { correctionList } from './corrections.js'
-import { type Child, element, fill, uniqueId } from './dom.js'
+import { button, type Child, element, fill, uniqueId } from './dom.js'
+import { showProblem } from './error-panel.js'
 import { count, exactTime, plural, seconds, shortCommit, timeAgo, withoutBidi } from './format.js'
 import { addressOf } from './page-address.js'
 import { renderBlocks } from './render-blocks.js'
@@ -90,7 +92,26 @@ function actions(answer: Answer, view: RunView): Child {
     { class: 'doing' },
     copyButton('Copy link', () => address, 'plain'),
     copyButton('Copy answer', () => answer.text, 'plain'),
+    feedback(answer, view),
   )
+}
+
+/** The word is kept beside the answer. The button that was pressed stays pressed when it is. */
+function feedback(answer: Answer, view: RunView): Child {
+  const buttons = [true, false].map((useful) =>
+    button(useful ? 'Useful' : 'Not useful', { class: 'plain', 'aria-pressed': 'false' }, async () => {
+      try {
+        await view.client.judge(view.place, answer.id, useful, view.signal)
+        for (const [index, one] of buttons.entries()) one.setAttribute('aria-pressed', String((index === 0) === useful))
+        fill(place)
+        announce('Your feedback is kept.')
+      } catch (error) {
+        if (!view.signal.aborted && !view.handleSignOut(error)) showProblem(place, error)
+      }
+    }),
+  )
+  const place = element('div', { class: 'problems' })
+  return element('span', { class: 'row' }, buttons, place)
 }
 
 function notes(answer: Answer): Child[] {

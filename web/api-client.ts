@@ -1,4 +1,5 @@
-// The client of the ask service. The token stays in this closure: not in storage, not in an address, not in the document.
+// The client of the ask service. A token stays in this closure: not in storage, not in an address, not in the document. The session of a person who
+// signed in is a cookie that no script sees.
 import type {
   Answer,
   AnswerPage,
@@ -9,6 +10,7 @@ import type {
   Question,
   RunAddress,
   RunPage,
+  SignInState,
   StoredAnswer,
   WholeRun,
 } from './api-types.js'
@@ -26,17 +28,41 @@ export class Problem extends Error {
 export type ApiClient = ReturnType<typeof createApiClient>
 
 export function createApiClient() {
-  let token = ''
-  const send: Send = (path, options) => request(path, token, options)
+  /** A token, or the cookie of a session. */
+  let access: { token: string } | 'session' | undefined
+  const send: Send = async (path, options) => {
+    try {
+      return await request(path, access, options)
+    } catch (error) {
+      const isOver = error instanceof Problem && error.document.code === 'session-expired'
+      if (!isOver || !(await session(options.signal)).signedIn) throw error
+      return request(path, access, options)
+    }
+  }
+  /** Renews a session that is nearly over. */
+  const session = async (signal?: AbortSignal): Promise<SignInState> => {
+    const state = (await readJson(await request('/api/auth/session', 'session', { signal }))) as SignInState
+    if (state.signedIn && access === undefined) access = 'session'
+    return state
+  }
   const read = async <T>(path: string, signal?: AbortSignal) => (await readJson(await send(path, { signal }))) as T
   return {
+    session,
     setToken(text: string) {
-      token = checkToken(text)
+      access = { token: checkToken(text) }
     },
-    forgetToken() {
-      token = ''
+    async signOut() {
+      const before = access
+      access = undefined
+      if (before === 'session') await request('/api/auth/logout', 'session', { method: 'POST' })
     },
-    hasToken: () => token !== '',
+    hasAccess: () => access !== undefined,
+    judge: (place: RunAddress, id: string, useful: boolean, signal?: AbortSignal) =>
+      send(address(`${runPath(place)}/answers/${encodeURIComponent(id)}`, { repository: place.repository }), {
+        method: 'PATCH',
+        body: JSON.stringify({ useful }),
+        signal,
+      }),
     repositories: (signal?: AbortSignal) => read<{ repositories: string[]; models?: string[] }>('/api/runs', signal),
     runs: (repository: string, cursor?: string, signal?: AbortSignal) =>
       read<RunPage>(address('/api/runs', { repository, cursor }), signal),
@@ -77,23 +103,29 @@ function address(path: string, query: Record<string, string | number | undefined
 
 interface RequestOptions {
   signal?: AbortSignal | undefined
+  method?: string
   body?: string
   accept?: string
 }
 
 type Send = (path: string, options: RequestOptions) => Promise<Response>
 
-async function request(path: string, token: string, options: RequestOptions): Promise<Response> {
-  const { signal, body, accept = 'application/json' } = options
-  const headers = { authorization: `Bearer ${token}`, accept, ...(body ? { 'content-type': 'application/json' } : {}) }
+async function request(
+  path: string,
+  access: { token: string } | 'session' | undefined,
+  options: RequestOptions,
+): Promise<Response> {
+  const { signal, body, accept = 'application/json', method = body ? 'POST' : 'GET' } = options
+  const authorization = typeof access === 'object' ? { authorization: `Bearer ${access.token}` } : {}
+  const headers = { ...authorization, accept, ...(body ? { 'content-type': 'application/json' } : {}) }
   const response = await fetchWithTimeout(
     path,
     {
-      method: body ? 'POST' : 'GET',
+      method,
       headers,
       ...(body ? { body } : {}),
       cache: 'no-store',
-      credentials: 'omit',
+      credentials: access === 'session' ? 'same-origin' : 'omit',
       redirect: 'error',
     },
     signal,

@@ -74,6 +74,7 @@ export interface ListedAnswer extends QuestionState {
   cost?: { amount: number } | undefined
   completedAt: string
   seconds: Record<string, number>
+  depth?: string | undefined
   reused: boolean
   reusedFrom?: string | undefined
   /** The answer that the question followed. */
@@ -106,12 +107,21 @@ export interface AnswerPage {
   next?: string | undefined
 }
 
+/** What `/api/auth/session` says. */
+export interface SignInState {
+  /** Whether people can sign in with GitHub here. */
+  offered: boolean
+  signedIn: boolean
+  user?: { login: string } | undefined
+}
+
 export interface Question extends RunAddress {
   question: string
   fresh?: boolean
   /** The answer that the question follows. */
   after?: string | undefined
   model?: string | undefined
+  depth?: string | undefined
   compareWith?: { run: string } | undefined
 }
 

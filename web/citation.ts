@@ -25,10 +25,8 @@ export function sourceButton(citation: Citation, answer: Answer, view: RunView):
   const number = answer.citations.indexOf(citation) + 1
   const found = findLines(citation, answer)
   const first = found?.lines.slice(citation.from - found.from).find((line) => /\w/.test(line))
-  const made = button(
-    '',
-    { class: 'entry source', 'aria-label': spokenPlace(citation, number), 'data-label': citation.label },
-    () => followCitation(citation, answer, view),
+  const made = button('', { class: 'entry source', 'data-label': citation.label }, () =>
+    followCitation(citation, answer, view),
   )
   made.append(
     element('b', {}, number),

@@ -4,22 +4,21 @@ import { createApiClient, Problem } from './api-client.js'
 import { closeCode, prepareCodePanel } from './code-panel.js'
 import { element, fill, find, focusOn } from './dom.js'
 import { prepareSearch } from './earlier-questions.js'
-import { clearProblem, showProblem } from './error-panel.js'
+import { showProblem } from './error-panel.js'
 import { plainName } from './format.js'
 import { addressOf, type Place, readAddress } from './page-address.js'
 import { prepareRun, showRun, showRunProblem, showThread } from './run-page.js'
 import { createRunPicker } from './run-picker.js'
 import type { RunView } from './run-view.js'
 import { closeSheet, openSheet, prepareSheet } from './sheet.js'
+import { findSession, prepareSignIn, showSignIn } from './sign-in.js'
 import { prepareQuestionBox, stopAsking } from './thread.js'
 
 const client = createApiClient()
 const picker = createRunPicker({ client, open: goTo, handleSignOut })
 let runView: RunView | undefined
 let currentView = new AbortController()
-let repositoriesOfToken: string[] = []
-
-const tokenField = find<HTMLInputElement>('token')
+let repositoriesOfReader: string[] = []
 
 // ── views ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -40,7 +39,7 @@ async function showAddressed(): Promise<void> {
   currentView = new AbortController()
   runView = undefined
   closeCode()
-  if (!client.hasToken()) return showTokenForm()
+  if (!client.hasAccess()) return showWelcome()
   const { signal } = currentView
   if (repository && run) return openRun({ repository, run, answer }, signal)
   return repository && (ref || pull) ? openNewestRun(repository, { ref, pull }, signal) : showPicker(repository, signal)
@@ -86,8 +85,8 @@ async function showPicker(repository: string | undefined, signal: AbortSignal): 
   const isNew = find('choose').hidden
   showOnly('choose', 'Choose a run')
   signal.addEventListener('abort', picker.stop)
-  const [only] = repositoriesOfToken
-  const single = repositoriesOfToken.length === 1 && only !== undefined && !only.includes('*') ? only : undefined
+  const [only] = repositoriesOfReader
+  const single = repositoriesOfReader.length === 1 && only !== undefined && !only.includes('*') ? only : undefined
   const named = repository ?? single
   find('choose-title').textContent = find('repository-form').hidden && named ? plainName(named) : 'Choose a run'
   const shown = named ? picker.show(named) : picker.reset()
@@ -96,38 +95,20 @@ async function showPicker(repository: string | undefined, signal: AbortSignal): 
   await shown
 }
 
-// ── the token ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── getting in ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function showTokenForm(): void {
-  showOnly('welcome')
-  const { repository, run } = readAddress()
-  const link = repository && run && `This link opens run ${plainName(run).slice(0, 7)} of ${plainName(repository)}.`
-  find('invitation').hidden = !link
-  find('invitation').textContent = link ?? ''
-  find('token-form').hidden = false
-  tokenField.focus()
+/** Reads what the reader may see, and shows what the address names. */
+async function enter(): Promise<void> {
+  const { repositories, models = [] } = await client.repositories()
+  picker.offer(repositories)
+  offerModels(models)
+  repositoriesOfReader = repositories
+  await showAddressed()
 }
 
-async function signIn(event: Event): Promise<void> {
-  event.preventDefault()
-  const submit = find<HTMLButtonElement>('enter')
-  clearProblem(find('token-problem'))
-  submit.disabled = true
-  try {
-    client.setToken(tokenField.value.trim())
-    const { repositories, models = [] } = await client.repositories()
-    tokenField.value = ''
-    picker.offer(repositories)
-    offerModels(models)
-    repositoriesOfToken = repositories
-    await showAddressed()
-  } catch (error) {
-    client.forgetToken()
-    showProblem(find('token-problem'), error)
-    tokenField.focus()
-  } finally {
-    submit.disabled = false
-  }
+function showWelcome(): void {
+  showOnly('welcome')
+  showSignIn()
 }
 
 /** The first one answers unless another is chosen. One alone is no choice. */
@@ -137,7 +118,7 @@ function offerModels(models: string[]): void {
   fill(find('model'), options)
 }
 
-/** An error that means that the token is not valid: shows the token form with the reason. */
+/** An error that means that the reader is not known any more: shows the way in, with the reason. */
 function handleSignOut(error: unknown): boolean {
   if (!(error instanceof Problem) || error.document.status !== 401) return false
   signOut()
@@ -145,11 +126,11 @@ function handleSignOut(error: unknown): boolean {
   return true
 }
 
-/** Forgets the token and removes everything that it showed. */
+/** Forgets the token or ends the session, and removes everything that it showed. */
 function signOut(): void {
-  client.forgetToken()
+  client.signOut().catch(() => undefined)
   silence()
-  repositoriesOfToken = []
+  repositoriesOfReader = []
   currentView.abort()
   runView = undefined
   closeSheet()
@@ -163,16 +144,15 @@ function onRevoked(): void {
   showProblem(
     find('token-problem'),
     new Problem({
-      title: 'The token is not accepted any more',
-      detail: 'It was revoked, or it expired.',
-      next: 'Ask the operator of this service for a new one.',
+      title: 'You are not known here any more',
+      detail: 'The token was revoked or expired, or the session ended.',
+      next: 'Sign in again, or ask the operator of this service for a new token.',
     }),
   )
 }
 
 // ── listeners ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-find('token-form').addEventListener('submit', signIn)
 find('leave').addEventListener('click', signOut)
 find('open-contents').addEventListener('click', () => openSheet('contents'))
 find('to-runs').addEventListener('click', () => {
@@ -187,5 +167,6 @@ addEventListener('popstate', () => void showAddressed())
 prepareSheet()
 prepareCodePanel()
 prepareSearch()
+prepareSignIn({ client, enter })
 prepareQuestionBox(() => runView)
-void showAddressed()
+if (!(await findSession({ client, enter }).catch(() => false))) await showAddressed()

@@ -7,11 +7,13 @@ export type Place = Partial<RunAddress> & { answer?: string | undefined }
 interface AddressedPlace extends Place {
   ref?: string
   pull?: string
+  /** How signing in ended, where it did not succeed. */
+  signin?: string
 }
 
 export function readAddress(): AddressedPlace {
   const query = new URLSearchParams(location.search)
-  const names = ['repository', 'run', 'answer', 'ref', 'pull'].filter((name) => query.get(name))
+  const names = ['repository', 'run', 'answer', 'ref', 'pull', 'signin'].filter((name) => query.get(name))
   return Object.fromEntries(names.map((name) => [name, query.get(name)]))
 }
 

@@ -54,7 +54,7 @@ function renderCodeBlock({ language, text }: Extract<MarkdownBlock, { kind: 'cod
     label,
     copyButton('Copy', () => text),
   )
-  return element('figure', {}, caption, element('pre', { tabindex: '0', role: 'region', 'aria-label': 'Code' }, code))
+  return element('figure', {}, caption, element('pre', { tabindex: '0', role: 'group', 'aria-label': 'Code' }, code))
 }
 
 function renderList({ start, items }: Extract<MarkdownBlock, { kind: 'list' }>, options: BlockOptions): Child {
@@ -71,7 +71,11 @@ function renderItem(item: MarkdownBlock[], options: BlockOptions): Child[] {
 }
 
 function renderTable([head = [], ...body]: MarkdownInline[][][], options: BlockOptions): Child {
-  const heads = head.map((cell) => element('th', { scope: 'col' }, renderInlines(cell, options)))
+  const heads = head.map((cell) => {
+    const words = renderInlines(cell, options)
+    // A head without words is no head.
+    return words.length === 0 ? element('td') : element('th', { scope: 'col' }, words)
+  })
   const rows = body.map((row) =>
     element(
       'tr',
@@ -80,7 +84,7 @@ function renderTable([head = [], ...body]: MarkdownInline[][][], options: BlockO
     ),
   )
   const table = element('table', {}, element('thead', {}, element('tr', {}, heads)), element('tbody', {}, rows))
-  return element('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Table' }, table)
+  return element('div', { class: 'table', tabindex: '0', role: 'group', 'aria-label': 'Table' }, table)
 }
 
 function renderInlines(inlines: MarkdownInline[], options: BlockOptions): Child[] {

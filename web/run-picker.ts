@@ -2,6 +2,7 @@
 import type { ApiClient } from './api-client.js'
 import type { Run, RunPage } from './api-types.js'
 import { button, type Child, element, fill, find } from './dom.js'
+import { explainEmpty } from './empty-service.js'
 import { clearProblem, showProblem } from './error-panel.js'
 import { exactTime, plainName, plural, refName, shortCommit, timeAgo } from './format.js'
 import { onPlainClick } from './link-click.js'
@@ -18,6 +19,7 @@ const mostChips = 12
 
 export function createRunPicker({ client, open, handleSignOut }: PickerOptions) {
   let current = new AbortController()
+  let isEmpty = false
   const list = find('runs')
   const problem = find('choose-problem')
   const field = find<HTMLInputElement>('repository')
@@ -53,11 +55,11 @@ export function createRunPicker({ client, open, handleSignOut }: PickerOptions) 
 
   function reset(): void {
     select('')
-    fill(list).setAttribute('aria-busy', 'false')
+    fill(list, isEmpty && explainEmpty()).setAttribute('aria-busy', 'false')
   }
 
   function createPage(repository: string, page: RunPage, signal: AbortSignal): Child[] {
-    if (page.runs.length === 0) return [noRuns(repository)]
+    if (page.runs.length === 0) return [explainEmpty(repository)]
     const rows = element('ul', { class: 'runs' }, page.runs.map(createItem))
     return [rows, page.next !== undefined && moreButton(repository, page.next, rows, signal)]
   }
@@ -111,6 +113,7 @@ export function createRunPicker({ client, open, handleSignOut }: PickerOptions) 
     )
     // A single repository needs no choice.
     find('repository-form').hidden = repositories.length === 1 && named.length === 1
+    isEmpty = repositories.length === 0
   }
 
   find('repository-form').addEventListener('submit', (event) => {
@@ -125,15 +128,3 @@ export const runTitle = (run: Run) => plainName(refName(run.ref) || `Commit ${sh
 
 export const createRunTime = (time: string) =>
   element('time', { datetime: time, title: exactTime(time) }, `summarised ${timeAgo(time)}`)
-
-const noRuns = (repository: string) =>
-  element(
-    'div',
-    { class: 'empty' },
-    element('strong', {}, 'No runs yet'),
-    element(
-      'p',
-      {},
-      `${plainName(repository)} has no summary. Push a commit with the workflow in place, or run the workflow by hand; the run appears here when it is sealed.`,
-    ),
-  )

@@ -30,7 +30,7 @@ export function showFacts(run: WholeRun): void {
 export function awaitSummary(): void {
   setDiagram(undefined)
   fill(find('contents-list'))
-  fill(find('summary'), element('p', { class: 'loading', role: 'status' }, 'Reading the summary'))
+  fill(find('summary')).hidden = true
 }
 
 /** Without the document's own title: the page's head says the same. */
@@ -41,7 +41,12 @@ export function showSummary({ summaryBlocks, corrections, diagram }: WholeRun, l
   const onHeading = (heading: HTMLElement, level: number) => {
     if (level === 2) entries.push(contentsEntry(heading))
   }
-  fill(find('summary'), renderBlocks(blocks, { shift: 0, link, onHeading }), correctionList(corrections, link))
+  const summary = fill(
+    find('summary'),
+    renderBlocks(blocks, { shift: 0, link, onHeading }),
+    correctionList(corrections, link),
+  )
+  summary.hidden = false
   const picture = diagram && diagram.nodes.length > 0 ? renderDiagram(diagram, link) : undefined
   setDiagram(picture)
   if (picture) entries.push(button('Who imports whom', { class: 'entry diagram-entry' }, showDiagram))

@@ -38,13 +38,14 @@ function askFromForm(view: RunView): void {
 }
 
 export function askInThread(view: RunView, text: string): void {
-  const [model, run] = ['model', 'compare'].map((id) => find<HTMLSelectElement>(id).value)
+  const [model, depth, run] = ['model', 'depth', 'compare'].map((id) => find<HTMLSelectElement>(id).value)
   const question = {
     ...view.place,
     question: text,
     ...(find<HTMLInputElement>('fresh').checked ? { fresh: true } : {}),
     ...(last ? { after: last.id } : {}),
     ...(model ? { model } : {}),
+    ...(depth ? { depth } : {}),
     ...(run ? { compareWith: { run } } : {}),
   }
   view.ask(question)
@@ -102,8 +103,7 @@ function removeSameAnswers(node: HTMLElement, id: string): void {
 function follow(answer: Answer | undefined, view?: RunView): void {
   last = answer
   const line = find('follows')
-  line.hidden = answer === undefined
-  fill(line)
+  fill(line, element('span', {}, 'A model writes the answer; each citation is checked against this commit.'))
   if (!answer || !view) return
   const anew = button('New thread', { class: 'quiet' }, () => {
     view.goTo(view.place)

@@ -17,7 +17,7 @@ export async function buildPage(root: string, folder: string): Promise<void> {
     minify: true,
     format: 'esm',
     target: 'es2023',
-    loader: { '.html': 'copy', '.svg': 'copy', '.woff2': 'file' },
+    loader: { '.html': 'copy', '.svg': 'copy', '.woff2': 'file', '.yml': 'text' },
     charset: 'utf8',
     legalComments: 'none',
     logLevel: 'warning',

@@ -92,8 +92,7 @@ async function makeRepository(): Promise<string> {
 
 async function takePage(browser: Browser, address: string): Promise<void> {
   const page = await browser.newPage({
-    viewport: { width: 860, height: 900 },
-    deviceScaleFactor: 1.2,
+    viewport: { width: 1400, height: 860 },
     colorScheme: 'light',
   })
   await page.goto(address)
@@ -101,16 +100,13 @@ async function takePage(browser: Browser, address: string): Promise<void> {
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByLabel('Your question').fill(question)
   await page.getByRole('button', { name: 'Ask', exact: true }).click()
-  const answer = page.locator('#answers > article').first()
+  const answer = page.locator('#answers > article').last()
   await answer
     .getByRole('button', { name: /^Source / })
     .first()
     .waitFor()
-  await page.evaluate("document.getElementById('summary-fold').open = false")
-  const box = (await answer.boundingBox())!
-  const top = (await page.evaluate('scrollY')) as number
-  const clip = { x: 0, y: 0, width: 860, height: Math.ceil(top + box.y + box.height + 24) }
-  await page.screenshot({ path: join(folder, 'page.png'), fullPage: true, clip, animations: 'disabled' })
+  await page.locator('#code .t-keyword').first().waitFor()
+  await page.screenshot({ path: join(folder, 'page.png'), animations: 'disabled' })
   await page.close()
 }
 

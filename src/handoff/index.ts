@@ -75,6 +75,7 @@ export {
   findQueued,
 } from './workflows/answer/find-answer.js'
 export { type FoundLines, findLines, type LinesRequest } from './workflows/answer/find-lines.js'
+export { giveFeedback } from './workflows/answer/give-feedback.js'
 export { answerOrJoin, followAnswer } from './workflows/answer/join-answer.js'
 export { failQueued, queueAnswer } from './workflows/answer/queue-answer.js'
 export { correctionsFor } from './workflows/answer/report-answer.js'

@@ -126,7 +126,7 @@ test('HEAD is GET without a body, OPTIONS says what there is', async () => {
   const options = await fetch(`${here.url}/api/runs`, { method: 'OPTIONS' })
   expect({ status: options.status, allow: options.headers.get('allow') }).toEqual({
     status: 204,
-    allow: 'GET, DELETE, HEAD, OPTIONS',
+    allow: 'GET, DELETE, PATCH, HEAD, OPTIONS',
   })
 })
 

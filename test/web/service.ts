@@ -32,6 +32,13 @@ export interface Script {
   diagram?: unknown
   handoff: Record<string, unknown>
   answers: Record<string, unknown>[]
+  models: string[]
+  /** What `/api/auth/session` says. */
+  session: { offered: boolean; signedIn: boolean; user?: { id: number; login: string } }
+  /** Repositories that the person may not read any more. */
+  lost: Set<string>
+  /** What was said of answers. */
+  feedback: unknown[]
   /** How a question is answered. */
   play(events: Events, question: Record<string, unknown>): Promise<void>
 }
@@ -77,7 +84,14 @@ export async function startService(): Promise<ScriptedService> {
   const server = await startServer('the scripted ask service', async (request, response) => {
     const url = new URL(request.path, 'http://localhost')
     if (!url.pathname.startsWith('/api/')) return page(folder, url.pathname, headers)
-    if (request.headers['authorization'] !== `Bearer ${token}`) return refuse()
+    if (url.pathname === '/api/auth/session') return json(200, { ...script.session })
+    if (url.pathname === '/api/auth/logout') {
+      script.session = { ...script.session, signedIn: false }
+      return { status: 204 }
+    }
+    if (!script.session.signedIn && request.headers['authorization'] !== `Bearer ${token}`) return refuse()
+    if (script.lost.has(String(url.searchParams.get('repository')))) return noAccess()
+    if (request.method === 'PATCH') return feedback(request, script)
     if (url.pathname === '/api/ask') return answer(request, response, script, questions)
     return data(url, script)
   })
@@ -108,6 +122,10 @@ const beginning = (): Script => ({
   handoff: { version: 1, host: 'github.com', repository, model: { name: 'gpt-5.2-mini', host: 'api.openai.com' } },
   answers: structuredClone(earlier),
   play: answerInSteps,
+  models: ['gpt-5.2-mini'],
+  session: { offered: false, signedIn: false },
+  lost: new Set(),
+  feedback: [],
 })
 
 async function page(folder: string, path: string, headers: Record<string, string>): Promise<Reply> {
@@ -129,12 +147,24 @@ const refuse = () =>
     code: 'unauthorized',
   })
 
+const noAccess = () =>
+  problem(403, 'Forbidden', {
+    detail: 'You may not read this repository on GitHub.',
+    next: 'Ask its owner for access.',
+    code: 'forbidden',
+  })
+
+function feedback(request: RecordedRequest, script: Script): Reply {
+  script.feedback.push(JSON.parse(request.body.toString()))
+  return json(200, { useful: 1, notUseful: 0 })
+}
+
 function data(url: URL, script: Script): Reply {
   const [, , , runId, part, id] = url.pathname.split('/')
   if (runId === undefined)
     return url.searchParams.has('repository')
       ? json(200, runsOf(url, script))
-      : json(200, { repositories: script.repositories })
+      : json(200, { repositories: script.repositories, models: script.models })
   if (part === 'files')
     return json(200, {
       path: url.searchParams.get('path'),
@@ -170,8 +200,9 @@ function runsOf(url: URL, script: Script) {
 
 function answersOf(url: URL, { answers }: Script) {
   const from = Number(url.searchParams.get('cursor') ?? 0)
-  const listed = answers.slice(from, from + 20).map(({ code: _code, blocks: _blocks, ...answer }) => answer)
-  return { answers: listed, ...(answers.length > from + 20 ? { next: String(from + 20) } : {}) }
+  const limit = Number(url.searchParams.get('limit') ?? 20)
+  const listed = answers.slice(from, from + limit).map(({ code: _code, blocks: _blocks, ...answer }) => answer)
+  return { answers: listed, ...(answers.length > from + limit ? { next: String(from + limit) } : {}) }
 }
 
 async function answer(

@@ -127,6 +127,7 @@ export const artifact = {
   latestAnswer: 'analysis/qa-response.md',
   answers: 'analysis/qa',
   answer: (id: string) => `analysis/qa/${id}.json`,
+  feedback: (id: string) => `analysis/qa/${id}.feedback.json`,
 } as const
 
 /** What Sandbox A writes into, with the same paths below it. No token of a sandbox may write anywhere else. */

@@ -71,6 +71,8 @@ export async function readQuestion(
         ...(body.fresh ? { fresh: true, ...(key === undefined ? {} : { nonce: hash(`${caller.name}\n${key}`) }) } : {}),
         ...(body.depth === undefined ? {} : { depth: body.depth }),
         ...(body.thread === undefined ? {} : { thread: `${caller.name}/${body.thread}` }),
+        // An answer's id names a chain of answers, which each reader of the run may continue.
+        ...(body.after === undefined ? {} : { thread: body.after }),
       },
     },
     ...(body.comment && body.pull !== undefined ? { pull: body.pull } : {}),

@@ -109,6 +109,8 @@ export interface AskBody {
   pull?: number
   question: string
   thread?: string
+  /** The id of the answer that the question follows. */
+  after?: string
   fresh: boolean
   comment: boolean
   model?: string
@@ -116,7 +118,18 @@ export interface AskBody {
 }
 
 const names = ['run', 'commit', 'ref', 'pull']
-const fields = ['repository', ...names, 'compareWith', 'question', 'thread', 'fresh', 'comment', 'model', 'depth']
+const fields = [
+  'repository',
+  ...names,
+  'compareWith',
+  'question',
+  'thread',
+  'after',
+  'fresh',
+  'comment',
+  'model',
+  'depth',
+]
 
 /** Checks the shape of a question. The workflow checks its meaning. */
 export function readAsk(value: unknown): AskBody {
@@ -128,6 +141,9 @@ export function readAsk(value: unknown): AskBody {
   const compareWith = readCompared(body['compareWith'])
   const pull = body['pull'] === undefined ? undefined : (body['pull'] as number)
   const thread = text(body, 'thread', 400)
+  const after = text(body, 'after', 32)
+  if (after !== undefined && !/^[0-9a-f]{32}$/.test(after)) throw wrong('`after` is not the id of an answer.')
+  if (after !== undefined && thread !== undefined) throw wrong('Either `thread` or `after`, not both.')
   const model = text(body, 'model', 200)
   const depth = readDepth(body)
   const comment = flag(body, 'comment')
@@ -141,6 +157,7 @@ export function readAsk(value: unknown): AskBody {
     ...(compareWith === undefined ? {} : { compareWith }),
     ...(pull === undefined ? {} : { pull }),
     ...(thread === undefined ? {} : { thread }),
+    ...(after === undefined ? {} : { after }),
     ...(model === undefined ? {} : { model }),
     ...(depth === undefined ? {} : { depth }),
   }
@@ -151,6 +168,13 @@ function readDepth(body: Record<string, unknown>): Depth | undefined {
   const depth = named === undefined ? undefined : depthNamed(named)
   if (named === undefined || depth !== undefined) return depth
   throw wrong('`depth` is not known.', `There are ${depths.join(', ')}.`)
+}
+
+/** `{ "useful": true }`. */
+export function readFeedback(value: unknown): boolean {
+  const { useful } = objectOf(value, 'The body', ['useful'])
+  if (typeof useful === 'boolean') return useful
+  throw wrong('`useful` is needed: true or false.')
 }
 
 function objectOf(value: unknown, what: string, known: string[]): Record<string, unknown> {

@@ -105,6 +105,17 @@ export function openApiDocument(origin: string): Part {
           parameters: [run, answerId, repository],
           responses: { 204: { description: 'Taken back' }, ...readErrors },
         },
+        patch: {
+          operationId: 'giveFeedback',
+          summary: 'Say whether an answer was useful',
+          description: 'Kept beside the answer, one word of each caller; it counts in the budget of the caller.',
+          parameters: [run, answerId, repository],
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: schema('Feedback'), example: { useful: true } } },
+          },
+          responses: { 200: json('FeedbackCounts', 'What callers said'), ...readErrors },
+        },
       },
       '/api/runs/{run}/files': readOperation('readLines', 'Lines that an answer cites', 'Lines', [
         run,

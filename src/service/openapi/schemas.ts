@@ -112,6 +112,7 @@ const answerFields: Record<string, Schema> = {
   truncated: flag,
   model: text(),
   depth,
+  after: text('the id of the answer that the question followed'),
   usage: object(
     { inputTokens: count, outputTokens: count, cachedInputTokens: count, cacheWriteTokens: count, estimated: flag },
     ['cachedInputTokens', 'cacheWriteTokens', 'estimated'],
@@ -151,7 +152,17 @@ const answerFields: Record<string, Schema> = {
   self: text(),
 }
 
-const answerOptional = ['cost', 'depth', 'reusedFrom', 'compareWith', 'behind', 'stale', 'corrections', 'comment']
+const answerOptional = [
+  'cost',
+  'depth',
+  'after',
+  'reusedFrom',
+  'compareWith',
+  'behind',
+  'stale',
+  'corrections',
+  'comment',
+]
 
 const namesOfRuns: Record<string, Schema> = {
   run: runId,
@@ -171,12 +182,17 @@ export const schemas: Record<string, Schema> = {
         },
         question: { type: 'string', minLength: 1, description: 'at most 4,000 characters' },
         thread: { type: 'string', maxLength: 400, description: 'questions of one thread know of each other' },
+        after: {
+          type: 'string',
+          pattern: '^[0-9a-f]{32}$',
+          description: 'the id of the answer that the question follows',
+        },
         fresh: { ...flag, description: 'answer again although there is an answer' },
         comment: { ...flag, description: 'post the answer on the pull request too' },
         model: text('one of those that are offered'),
         depth: { ...depth, description: 'how much may be read for the answer, and what it may cost' },
       },
-      [...Object.keys(namesOfRuns), 'compareWith', 'thread', 'fresh', 'comment', 'model', 'depth'],
+      [...Object.keys(namesOfRuns), 'compareWith', 'thread', 'after', 'fresh', 'comment', 'model', 'depth'],
     ),
     description: 'Exactly one of `run`, `commit`, `ref` and `pull` names what is asked about.',
   },
@@ -213,7 +229,7 @@ export const schemas: Record<string, Schema> = {
     ['ref', 'partial', 'diagram'],
   ),
   ...markdownNodes,
-  Repositories: object({ repositories: list(text()) }),
+  Repositories: object({ repositories: list(text()), models: list(text('the models on offer, the usual one first')) }),
   Runs: object({ runs: list(reference('Run')), next: text(), behind: object({ head: sha }) }, ['next', 'behind']),
   RunsOrRepositories: { oneOf: [reference('Runs'), reference('Repositories')] },
   Answers: object({ answers: list({ oneOf: ['ListedAnswer', 'Pending', 'Failed'].map(reference) }), next: text() }, [
@@ -249,6 +265,8 @@ export const schemas: Record<string, Schema> = {
     ['user', 'until'],
   ),
   ...chatSchemas,
+  Feedback: object({ useful: flag }),
+  FeedbackCounts: object({ useful: count, notUseful: count }),
   Delivery: { type: 'object' },
   Problem: object(
     {

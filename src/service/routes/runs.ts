@@ -1,4 +1,4 @@
-// GET /api/runs and the addresses below it. Only reads.
+// /api/runs and the addresses below it. GET only reads.
 import type * as Product from '../../handoff/index.js'
 import { type App, getApp } from '../app.js'
 import { locate } from '../ask/question.js'
@@ -6,7 +6,17 @@ import { authenticate } from '../auth/authenticate.js'
 import type { Caller } from '../auth/caller.js'
 import { logFieldsFor, type RequestContext } from '../http/http-function.js'
 import { jsonResponse, taggedResponse } from '../http/json.js'
-import { fullRef, negotiate, pullRef, wantJson, wrong } from '../http/parse-request.js'
+import {
+  fullRef,
+  negotiate,
+  parseJson,
+  pullRef,
+  readBody,
+  readFeedback,
+  wantJson,
+  wantJsonBody,
+  wrong,
+} from '../http/parse-request.js'
 import { HttpError, problemDocument, toProblem } from '../http/problem-details.js'
 import { lastEventId, progressEvents } from '../http/progress-events.js'
 import {
@@ -24,17 +34,34 @@ import { visibleRepositories } from '../repositories.js'
 
 /** DELETE of a question that is being answered takes it back. */
 export async function deleteAnswer(exchange: RequestContext): Promise<Response> {
-  const { run: name, answer: id } = readAddress(exchange.url)
-  if (name === undefined || id === undefined) {
-    const allow = 'GET, HEAD, OPTIONS'
-    throw new HttpError(405, 'method-not-allowed', `This address takes ${allow}.`, { headers: { allow } })
-  }
+  const { run: name, id } = answerAddress(exchange)
   const look = await openLook(exchange)
   const { product, context, caller } = look
   const run = await findRun(look, { run: product.parseRunId(name) })
-  const question = { run, id, caller: caller.name }
-  await product.withdrawQuestion(question, context, exchange.signal)
+  await product.withdrawQuestion({ run, id, caller: caller.name }, context, exchange.signal)
   return new Response(null, { status: 204 })
+}
+
+const feedbackBytes = 1_000
+
+/** PATCH of an answer says whether it was useful. */
+export async function patchAnswer(exchange: RequestContext): Promise<Response> {
+  const { run: name, id } = answerAddress(exchange)
+  const look = await openLook(exchange)
+  const { product, context, caller } = look
+  wantJsonBody(exchange.request)
+  const useful = readFeedback(parseJson(await readBody(exchange.request, feedbackBytes)))
+  const run = await findRun(look, { run: product.parseRunId(name) })
+  const feedback = { run, id, caller: caller.name, useful }
+  return jsonResponse(200, await product.giveFeedback(feedback, context, exchange.signal))
+}
+
+/** Only an answer can be changed. */
+function answerAddress({ url }: RequestContext): { run: string; id: string } {
+  const { run, answer } = readAddress(url)
+  if (run !== undefined && answer !== undefined) return { run, id: answer }
+  const allow = 'GET, HEAD, OPTIONS'
+  throw new HttpError(405, 'method-not-allowed', `This address takes ${allow}.`, { headers: { allow } })
 }
 
 export async function getRuns(exchange: RequestContext): Promise<Response> {
@@ -113,7 +140,10 @@ const nothing = () => new HttpError(404, 'not-found', 'There is nothing at this 
 
 async function repositories({ caller, app, exchange, query }: RunsRequest): Promise<Response> {
   if (query.has('ref') || query.has('pull')) throw wrong('`ref` and `pull` are of a repository; say which.')
-  return jsonResponse(200, { repositories: await visibleRepositories(app, caller, exchange.signal) })
+  return jsonResponse(200, {
+    repositories: await visibleRepositories(app, caller, exchange.signal),
+    models: app.settings.models,
+  })
 }
 
 async function runs(look: RunsRequest): Promise<Response> {

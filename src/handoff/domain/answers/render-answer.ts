@@ -60,6 +60,8 @@ export interface AnswerData {
   cost?: CompletedAnswer['cost']
   reusedFrom?: string
   compareWith?: CompletedAnswer['compareWith']
+  /** The id of the answer that the question followed. */
+  after?: string
   acceptedAt: string
   completedAt: string
 }
@@ -134,6 +136,7 @@ export function answerData(record: CompletedAnswer, place: AnswerPlace): AnswerD
     ...(cost === undefined ? {} : { cost }),
     ...(reusedFrom === undefined ? {} : { reusedFrom }),
     ...(compareWith === undefined ? {} : { compareWith }),
+    ...(record.thread !== undefined && /^[0-9a-f]{32}$/.test(record.thread) ? { after: record.thread } : {}),
     acceptedAt,
     completedAt,
   }

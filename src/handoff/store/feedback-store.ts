@@ -1,0 +1,76 @@
+// Whether an answer was useful, said by its readers: `analysis/qa/<answer-id>.feedback.json`, one entry a caller.
+import { HandoffError } from '../domain/errors.js'
+import { decodeVersioned, encode } from '../domain/handoff-record.js'
+import type { Clock } from '../domain/ports.js'
+import { artifact } from '../domain/run.js'
+import * as read from '../util/decode.js'
+import type { AnswerPlace } from './answer-store.js'
+import { optimisticFile, type Revisioned } from './optimistic-file.js'
+
+/** One caller's word. The caller is a digest, as in the names of budgets. */
+interface Entry {
+  caller: string
+  useful: boolean
+  at: string
+}
+
+interface State extends Revisioned {
+  version: 1
+  said: Entry[]
+}
+
+export interface FeedbackCounts {
+  useful: number
+  notUseful: number
+}
+
+/** More callers than this have no say on one answer. */
+const mostCallers = 1_000
+const maximumBytes = 1_000_000
+
+const shape = read.object({
+  version: read.oneOf(1),
+  said: read.array(read.object({ caller: read.string(64), useful: read.boolean, at: read.string(40) }), mostCallers),
+  revision: read.optional(read.count),
+})
+
+const decode = (bytes: Uint8Array): State => decodeVersioned(bytes, shape, 'the feedback on an answer')
+
+/** A caller's newer word replaces its older one. Resolves when the word was read back. */
+export async function keepFeedback(
+  { drive, directory, id }: AnswerPlace,
+  { caller, useful }: Pick<Entry, 'caller' | 'useful'>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<FeedbackCounts> {
+  const path = `${directory}/${artifact.feedback(id)}`
+  const file = optimisticFile<State>({
+    drive,
+    path,
+    clock,
+    decode,
+    encode,
+    empty: () => ({ version: 1, said: [] }),
+    contentionError: () =>
+      new HandoffError('in-progress', 'Many readers judge this answer at the same time.', {
+        next: 'Try again in a moment.',
+        retryAfterSeconds: 2,
+      }),
+  })
+  await file.update((state, now) => {
+    const known = state.said.find((one) => one.caller === caller)
+    if (known?.useful === useful) return
+    if (known === undefined && state.said.length >= mostCallers)
+      throw new HandoffError('conflict', `${mostCallers} callers have judged this answer; no more are kept.`)
+    const others = state.said.filter((one) => one !== known)
+    state.said = [...others, { caller, useful, at: new Date(now).toISOString() }]
+  })
+  const bytes = await drive.read(path, { maxBytes: maximumBytes, signal })
+  const said = bytes === null ? [] : decode(bytes).said
+  if (said.find((one) => one.caller === caller)?.useful !== useful)
+    throw new HandoffError('drive', 'The feedback was written and is not there when it is read again.', {
+      next: 'Send it again.',
+    })
+  const count = said.filter((one) => one.useful).length
+  return { useful: count, notUseful: said.length - count }
+}

@@ -1,0 +1,32 @@
+// A caller says whether an answer was useful. It is kept beside the answer and counts in the caller's budget.
+import type { AppContext } from '../../context.js'
+import { HandoffError } from '../../domain/errors.js'
+import { readAnswer } from '../../store/answer-store.js'
+import { type FeedbackCounts, keepFeedback } from '../../store/feedback-store.js'
+import { sha256 } from '../../store/run-store.js'
+import type { ChosenRun } from './resolve-run.js'
+
+/** What a word on an answer takes of a budget of tokens, so that a caller cannot write without end. */
+const feedbackTokens = 100
+/** A reservation outlives the write that it is for. */
+const reservedMs = 60_000
+
+export async function giveFeedback(
+  { run, id, caller, useful }: { run: ChosenRun; id: string; caller: string; useful: boolean },
+  { ports, budgets }: AppContext,
+  signal: AbortSignal,
+): Promise<FeedbackCounts> {
+  const place = { drive: ports.drive, directory: run.directory, id }
+  const record = await readAnswer(place, signal)
+  if (record === undefined) throw new HandoffError('not-found', `Run ${run.handoff.run} has no answer ${id}.`)
+  if (record.status !== 'done')
+    throw new HandoffError('conflict', 'This question has no answer yet.', { next: 'Wait for the answer.' })
+  const amount = { tokens: feedbackTokens, cost: 0 }
+  const settle = await budgets.reserve(caller, id, amount, ports.clock.now() + reservedMs, signal)
+  try {
+    return await keepFeedback(place, { caller: sha256(caller).slice(0, 32), useful }, ports.clock, signal)
+  } finally {
+    // A reservation that cannot be settled expires by itself, at the same amount.
+    await settle(amount).catch(() => undefined)
+  }
+}

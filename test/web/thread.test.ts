@@ -1,0 +1,294 @@
+// A conversation on the page: examples, questions that follow, the address of an answer, options, search, feedback, newer runs, and people who sign in.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { commit, question, run, someAnswer, someRun } from './content.js'
+import { answered, ask, enter, newest, openOptions, runAddress, useDesk } from './kit.js'
+import { answerInSteps, inSteps } from './service.js'
+
+const desk = useDesk()
+const { id } = someAnswer() as { id: string }
+const second = 'd'.repeat(32)
+
+/** What axe finds. It runs in an isolated world of the page, so the page's policy does not concern it. */
+async function accessible(page: Page, state: string): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  const { frameTree } = await session.send('Page.getFrameTree')
+  const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', {
+    frameId: frameTree.frame.id,
+  })
+  await session.send('Runtime.evaluate', { expression: axe.source, contextId })
+  const expression = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+    JSON.stringify(violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | '))))`
+  const { result } = await session.send('Runtime.evaluate', { expression, contextId, awaitPromise: true })
+  await session.detach()
+  expect(JSON.parse(String(result.value)), state).toEqual([])
+}
+
+test('examples come from the summary, and one is asked with a click', async () => {
+  const page = await desk.visitRun()
+  const examples = page.locator('#examples button')
+  expect(await examples.allInnerTexts()).toEqual([
+    'How does requestToken work, step by step?',
+    'What depends on src/token.ts?',
+    'What can go wrong in src/partners/request.ts?',
+  ])
+  await examples.first().click()
+  await answered(page)
+  expect(desk.service.questions).toEqual([
+    { repository: 'octo/tools', run, question: 'How does requestToken work, step by step?' },
+  ])
+  expect(await page.locator('#examples').isVisible()).toBe(false)
+})
+
+test('the next question follows the answer, until the reader begins a new thread', async () => {
+  const page = await desk.visitRun()
+  await ask(page, question)
+  await answered(page)
+  expect(new URL(page.url()).searchParams.get('answer')).toBe(id)
+  desk.service.script.play = ({ send }, asked) =>
+    Promise.resolve(send('answer', someAnswer({ question: asked['question'], id: second })))
+  await ask(page, 'And then?')
+  await answered(page)
+  await expect.poll(() => page.locator('#answers > article').count()).toBe(2)
+  expect(desk.service.questions.at(-1)).toMatchObject({ question: 'And then?', after: id })
+  expect(new URL(page.url()).searchParams.get('answer')).toBe(second)
+  await page.getByRole('button', { name: 'New thread' }).click()
+  await expect.poll(() => page.locator('#answers > article').count()).toBe(0)
+  expect(await page.locator('#examples').isVisible()).toBe(true)
+  await ask(page, 'Something else?')
+  await answered(page)
+  expect(desk.service.questions.at(-1)).not.toHaveProperty('after')
+})
+
+test('a link to an answer opens it with its run, and leads to the answer before it', async () => {
+  const { script } = desk.service
+  script.answers = [someAnswer({ id: second, question: 'And then?', after: id }), someAnswer()]
+  const page = await desk.visit(`${runAddress}&answer=${second}`)
+  await enter(page)
+  await newest(page).getByRole('heading', { name: 'And then?' }).waitFor()
+  await newest(page).locator('.sources').waitFor()
+  const place = await newest(page).evaluate((node) => node.getBoundingClientRect().top)
+  expect(place, 'it stands at the top of the window').toBeLessThan(200)
+  await page.getByRole('link', { name: 'the answer before it' }).click()
+  await newest(page).getByRole('heading', { name: question }).waitFor()
+  await page.goBack()
+  await newest(page).getByRole('heading', { name: 'And then?' }).waitFor()
+  await page.goto(`${desk.service.url}${runAddress}&answer=${'9'.repeat(32)}`)
+  await enter(page)
+  await newest(page).getByText('Not found').waitFor()
+})
+
+test('the model, the depth and the run to compare with are options of a question', async () => {
+  desk.service.script.models = ['gpt-5.2-mini', 'gpt-5.2']
+  const page = await desk.visitRun()
+  await page.getByRole('link', { name: 'pull request 12' }).waitFor()
+  await openOptions(page)
+  await page.getByLabel('Model').selectOption('gpt-5.2')
+  await page.getByLabel('Depth').selectOption('deep')
+  await page.getByLabel('Compare with').selectOption(String(someRun(1)['run']))
+  await ask(page, question)
+  await answered(page)
+  expect(desk.service.questions).toEqual([
+    {
+      repository: 'octo/tools',
+      run,
+      question,
+      model: 'gpt-5.2',
+      depth: 'deep',
+      compareWith: { run: someRun(1)['run'] },
+    },
+  ])
+})
+
+test('earlier questions are searched, those that are not loaded too', async () => {
+  desk.service.script.answers = Array.from({ length: 45 }, (_, index) =>
+    someAnswer({ id: index.toString(16).padStart(32, '0'), question: `Question ${index + 1}?` }),
+  )
+  const page = await desk.visitRun()
+  await page.getByLabel('Search earlier questions').fill('question 44')
+  const shown = page.locator('#earlier-list li:visible')
+  await expect.poll(() => shown.count()).toBe(1)
+  expect(await shown.innerText()).toContain('Question 44?')
+})
+
+test('feedback is sent, and stays pressed', async () => {
+  const page = await desk.visitRun()
+  await ask(page, question)
+  await answered(page)
+  await page.getByRole('button', { name: 'Useful', exact: true }).click()
+  await page.locator('[aria-pressed=true]').getByText('Useful').waitFor()
+  expect(desk.service.script.feedback).toEqual([{ useful: true }])
+})
+
+test('a newer run of the branch is announced, and opened by its link', async () => {
+  const newer = {
+    ...someRun(0),
+    run: `${'7'.repeat(40)}-1-1`,
+    commit: '7'.repeat(40),
+    sealedAt: new Date().toISOString(),
+  }
+  desk.service.script.runs.unshift(newer)
+  const page = await desk.visitRun()
+  await page.getByText('There is a newer run of main.').waitFor()
+  await page.getByRole('link', { name: 'Open commit 7777777' }).click()
+  await page.locator('#run-facts').getByText('7777777').waitFor()
+  expect(await page.locator('#newer-run').isVisible()).toBe(false)
+})
+
+test('an empty service says which workflow to add', async () => {
+  desk.service.script.repositories = []
+  const page = await desk.visit('/')
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await enter(page)
+  await page.getByText('Nothing to ask about yet').waitFor()
+  await page.getByRole('button', { name: 'Copy the workflow' }).click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  const workflow = readFileSync(join(import.meta.dirname, '../../examples/push-summary.yml'), 'utf8')
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(workflow)
+  await accessible(page, 'an empty service')
+})
+
+test('sign in, choose, ask, watch, follow a citation, ask on, share the link, open it as another person, lose access', async () => {
+  const { script } = desk.service
+  script.session = { offered: true, signedIn: false }
+  let page = await desk.visit('/')
+  const link = page.getByRole('link', { name: 'Sign in with GitHub' })
+  await link.waitFor()
+  expect(await link.getAttribute('href')).toBe('/api/auth/login?return=%2F')
+  await accessible(page, 'before signing in')
+
+  // The service leads the browser to GitHub and back; this one comes back at once.
+  script.session = { offered: true, signedIn: true, user: { id: 7, login: 'wanda' } }
+  await page.goto(desk.service.url)
+  await page.locator('#person').getByText('wanda').waitFor()
+  await accessible(page, 'the choice')
+  await page.getByRole('button', { name: 'octo/tools' }).click()
+  await page.getByRole('link', { name: 'main' }).click()
+  await page.getByRole('heading', { name: 'Where to start reading' }).waitFor()
+  await accessible(page, 'a run')
+  const { promise: watched, resolve: goOn } = Promise.withResolvers<void>()
+  script.play = async (events, asked) => {
+    events.send('token', { text: 'A token that is' })
+    await watched
+    await answerInSteps(events, asked)
+  }
+  await ask(page, question)
+  await newest(page).getByText('A token that is').waitFor()
+  await accessible(page, 'an answer that is being written')
+  goOn()
+  await answered(page)
+  script.answers.unshift(someAnswer())
+  await newest(page).locator('.words button').nth(1).click()
+  await page.locator('#code .cited').first().waitFor()
+  await accessible(page, 'an answer and its code')
+  await openOptions(page)
+  await accessible(page, 'the options')
+  script.play = answerInSteps
+  await ask(page, 'And then?')
+  await answered(page)
+  const shared = page.url()
+  const withCookie = desk.service.requests.filter(({ path }) => path.startsWith('/api/'))
+  expect(withCookie.filter(({ headers }) => headers['authorization'] !== undefined)).toEqual([])
+
+  script.session = { offered: true, signedIn: true, user: { id: 8, login: 'otto' } }
+  page = await desk.visit(shared.slice(desk.service.url.length))
+  await page.locator('#person').getByText('otto').waitFor()
+  await newest(page).locator('.sources').waitFor()
+
+  script.lost.add('octo/tools')
+  await page.reload()
+  await page.getByText('You may not read this repository on GitHub.').waitFor()
+  await accessible(page, 'lost access')
+  expect(await page.locator('main').innerText()).not.toContain('younger than')
+
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('link', { name: 'Sign in with GitHub' }).waitFor()
+  expect(desk.service.requests.some(({ path, method }) => path === '/api/auth/logout' && method === 'POST')).toBe(true)
+})
+
+test('signing in that did not succeed says why', async () => {
+  desk.service.script.session = { offered: true, signedIn: false }
+  const page = await desk.visit('/?repository=octo%2Ftools&signin=denied')
+  await page.getByText('You did not allow it').waitFor()
+  const link = page.getByRole('link', { name: 'Sign in with GitHub' })
+  expect(await link.getAttribute('href')).toBe('/api/auth/login?return=%2F%3Frepository%3Docto%252Ftools')
+})
+
+test('on a phone the code and the contents are sheets, which are accessible, and the focus returns', async () => {
+  const page = await desk.visit(runAddress, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
+  await enter(page)
+  await page.getByLabel('Your question').waitFor()
+  await ask(page, question)
+  await answered(page)
+  const citation = newest(page).locator('.words button').first()
+  await citation.click()
+  const sheet = page.getByRole('dialog', { name: 'src/token.ts' })
+  await sheet.locator('.cited').first().waitFor()
+  await accessible(page, 'the code in a sheet')
+  await page.keyboard.press('Escape')
+  await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
+  expect(await citation.evaluate((node) => node.ownerDocument.activeElement === node)).toBe(true)
+  await page.getByRole('button', { name: 'Contents' }).click()
+  await page.getByRole('dialog').getByRole('link', { name: 'Which partners are there?' }).click()
+  await newest(page).getByRole('heading', { name: 'Which partners are there?' }).waitFor()
+  expect(await page.getByRole('dialog').count()).toBe(0)
+})
+
+test.each([
+  ['wide', { width: 1440, height: 900 }],
+  ['phone', { width: 390, height: 844 }],
+] as const)('nothing jumps through a whole answer: %s', async (_name, viewport) => {
+  const page = await desk.visit('/', { viewport })
+  await page.addInitScript(`(() => {
+    window.shifts = []
+    new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.shifts.push([entry.value, ...entry.sources.map(({ node }) => node && (node.id || node.className || node.nodeName))]) }).observe({ type: 'layout-shift', buffered: true })
+  })()`)
+  await page.goto(desk.service.url + runAddress)
+  await enter(page)
+  await page.getByLabel('Your question').waitFor()
+  desk.service.script.play = (events, asked) => inSteps(events, asked, 0.5)
+  await ask(page, question)
+  await answered(page)
+  await newest(page).locator('.words button').nth(1).hover()
+  const shifts = await page.evaluate<[number][]>('window.shifts')
+  const sum = shifts.reduce((total, [value]) => total + value, 0)
+  expect(sum, JSON.stringify(shifts)).toBeLessThanOrEqual(0.02)
+})
+
+test('the number of a citation shows its code to the pointer and to the keyboard, and Escape takes it away', async () => {
+  const page = await desk.visitRun()
+  await ask(page, question)
+  await answered(page)
+  const citation = newest(page).getByRole('button', { name: 'Source 2, src/token.ts:8-9' }).first()
+  await citation.hover()
+  expect(await page.getByRole('tooltip').innerText()).toContain('return pending')
+  await page.mouse.move(0, 0)
+  await expect.poll(() => page.getByRole('tooltip').count()).toBe(0)
+  await citation.press('Shift+Tab')
+  await page.keyboard.press('Tab')
+  await page.getByRole('tooltip').waitFor()
+  await page.keyboard.press('Escape')
+  expect(await page.getByRole('tooltip').count()).toBe(0)
+})
+
+test('code has its colours, the name of its language, links to its lines, and is copied', async () => {
+  const page = await desk.visitRun()
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await ask(page, question)
+  await answered(page)
+  const code = page.locator('#code')
+  await code.locator('.t-keyword').first().waitFor()
+  expect(await code.locator('.language').innerText()).toBe('TypeScript')
+  expect(await code.locator('.cited .t-keyword').allInnerTexts()).toEqual(['if', 'return'])
+  expect(await code.getByRole('link', { name: 'Line 7' }).getAttribute('href')).toBe(
+    `https://github.com/octo/tools/blob/${commit}/src/token.ts#L7`,
+  )
+  await code.getByRole('button', { name: 'Copy lines' }).click()
+  await code.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
+    '  if (Date.now() - token.issuedAt < hour) return token',
+  )
+})
