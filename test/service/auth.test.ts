@@ -239,7 +239,15 @@ test('another page is let in only where it is listed', async () => {
     origin: 'https://docs.example.org',
     vary: 'Origin',
   })
-  expect((await preflight(open.url, 'https://evil.example.org')).headers.get('access-control-allow-origin')).toBeNull()
+  const others = [
+    'https://evil.example.org',
+    'https://docs.example.org.evil.example',
+    'https://docs.example.org:8443',
+    'https://docs.example',
+    'null',
+  ]
+  for (const origin of others)
+    expect((await preflight(open.url, origin)).headers.get('access-control-allow-origin'), origin).toBeNull()
   expect((await preflight(here.url, 'https://docs.example.org')).headers.get('access-control-allow-origin')).toBeNull()
 })
 
