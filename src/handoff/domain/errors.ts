@@ -69,7 +69,7 @@ export function isHandoffError(error: unknown, code?: ErrorCode): error is Hando
 }
 
 /** Merges two failures into one error. Two failures that one signal caused are one failure. */
-export function bothFailures(first: unknown, second: unknown): unknown {
+function bothFailures(first: unknown, second: unknown): unknown {
   if (!isHandoffError(first) || !isHandoffError(second)) return first
   const { code, message, next, retryAfterSeconds } = first
   const stopped = code === 'cancelled' || code === 'timeout'
@@ -80,6 +80,19 @@ export function bothFailures(first: unknown, second: unknown): unknown {
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     cause: new AggregateError([first, second]),
   })
+}
+
+/** What `await using` throws when work and a release fail, or two releases, as one error. */
+export function asOneFailure(error: unknown): unknown {
+  return error instanceof SuppressedError ? bothFailures(asOneFailure(error.suppressed), error.error) : error
+}
+
+/** Waits for all, so that what one opened is known when another fails. Failures become one error. */
+export async function settleAll<T extends unknown[]>(work: { [K in keyof T]: Promise<T[K]> }): Promise<T> {
+  const settled = await Promise.allSettled(work)
+  const failures = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []))
+  if (failures.length > 0) throw failures.reduce(bothFailures)
+  return settled.map((one) => (one as PromiseFulfilledResult<unknown>).value) as T
 }
 
 /** The error of an aborted signal: `timeout` if the deadline passed, else `cancelled`. */

@@ -5,7 +5,7 @@
 
 import { type HandoffError, isHandoffError } from '../domain/errors.js'
 import type { Clock, Drive } from '../domain/ports.js'
-import { cleanupSignal } from '../util/step-timer.js'
+import { cleanupSignal } from '../util/abort.js'
 
 /** The state contains its own revision, so that one read returns both. Older versions did not write it. */
 export interface Revisioned {

@@ -2,11 +2,12 @@
 import { HandoffError, isHandoffError } from '../domain/errors.js'
 import type { Drive, DriveOperation, DriveToken, Ports } from '../domain/ports.js'
 import { type RunId, shaOf, stageOf } from '../domain/run.js'
-import { cleanupSignal } from '../util/step-timer.js'
+import { cleanupSignal } from '../util/abort.js'
 import { writeOnce } from './publish-run.js'
 import { sha256 } from './run-store.js'
 
-export interface OpenedRun {
+/** Its token is revoked when it is disposed of. */
+export interface OpenedRun extends AsyncDisposable {
   token: DriveToken
   /** The directory that the token opens. */
   stage: string
@@ -14,6 +15,8 @@ export interface OpenedRun {
   /** Idempotent, with its own timeout. */
   revoke(): Promise<void>
 }
+
+type SealedAccess = AsyncDisposable & Pick<OpenedRun, 'token' | 'revoke'>
 
 const markerPath = '.handoff-marker'
 
@@ -36,16 +39,16 @@ export async function openRun(
     writeOnce(drive, `${directory}/${markerPath}`, marker, signal),
   ])
   if (token.status === 'rejected') throw token.reason
-  const revoke = makeRevoke(drive, token.value)
+  const access = revokedWhenDisposed(drive, token.value)
   try {
     if (claimed.status === 'rejected') throw claimed.reason
     // Written when the claim is certain, so that an attempt that comes too late does not replace the marker of the first.
     await drive.write(`${stage}/${markerPath}`, marker, { signal })
   } catch (error) {
-    await revoke().catch(() => undefined)
+    await access.revoke().catch(() => undefined)
     throw isHandoffError(error, 'conflict') ? startedBefore(directory) : error
   }
-  return { token: token.value, stage, marker: { path: markerPath, sha256: sha256(marker) }, revoke }
+  return { ...access, stage, marker: { path: markerPath, sha256: sha256(marker) } }
 }
 
 function startedBefore(directory: string): HandoffError {
@@ -98,9 +101,9 @@ export async function openSealed(
   directory: string,
   lifetimeSeconds: number,
   signal: AbortSignal,
-): Promise<Pick<OpenedRun, 'token' | 'revoke'>> {
+): Promise<SealedAccess> {
   const token = await issue(ports, directory, directory, ['read', 'list'], lifetimeSeconds, signal)
-  return { token, revoke: makeRevoke(ports.drive, token) }
+  return revokedWhenDisposed(ports.drive, token)
 }
 
 /** How long to wait for a requested token after an abort. A token with a known id can be revoked. */
@@ -132,7 +135,8 @@ async function issue(
   }
 }
 
-function makeRevoke(drive: Drive, token: DriveToken): () => Promise<void> {
+function revokedWhenDisposed(drive: Drive, token: DriveToken): SealedAccess {
   let revoking: Promise<void> | undefined
-  return () => (revoking ??= drive.revokeToken(token.id, cleanupSignal()))
+  const revoke = () => (revoking ??= drive.revokeToken(token.id, cleanupSignal()))
+  return { token, revoke, [Symbol.asyncDispose]: revoke }
 }

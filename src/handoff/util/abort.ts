@@ -1,18 +1,6 @@
 // Helpers for abort signals.
 import { abortError } from '../domain/errors.js'
 
-const heldFor = new WeakMap<AbortSignal, AbortSignal[]>()
-
-/**
- * A signal that aborts with the first of these. Early versions of Node 22 collect a timeout signal that only the combination references, so it is
- * referenced here.
- */
-export function anySignal(...signals: AbortSignal[]): AbortSignal {
-  const combined = AbortSignal.any(signals)
-  heldFor.set(combined, signals)
-  return combined
-}
-
 /** Rejects as soon as the signal is aborted. The work itself goes on; the caller must await it elsewhere. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal, doing: string): Promise<T> {
   const aborted = Promise.withResolvers<never>()
@@ -20,4 +8,18 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal, doing:
   if (signal.aborted) stop()
   signal.addEventListener('abort', stop)
   return Promise.race([work, aborted.promise]).finally(() => signal.removeEventListener('abort', stop))
+}
+
+/** A separate timeout for cleanup, because the workflow's signal may be aborted already. */
+export function cleanupSignal(): AbortSignal {
+  return AbortSignal.timeout(10_000)
+}
+
+/** Aborts some time after the other signal, so that a started request can still report its result. */
+export function delayAbort(signal: AbortSignal, milliseconds: number): AbortSignal {
+  const later = new AbortController()
+  const wait = () => setTimeout(() => later.abort(signal.reason), milliseconds).unref()
+  if (signal.aborted) wait()
+  else signal.addEventListener('abort', wait, { once: true })
+  return later.signal
 }

@@ -15,6 +15,8 @@ interface TextReply {
   text: string
 }
 
+export class ReplyTooLong extends Error {}
+
 export async function fetchText(url: string | URL, request: TextRequest): Promise<TextReply> {
   const { signal, timeoutMs, maxBytes, ...init } = request
   const late = AbortSignal.timeout(timeoutMs)
@@ -32,7 +34,7 @@ export async function readText(response: Response, maxBytes = 4_000_000): Promis
   let size = 0
   for await (const piece of response.body ?? []) {
     size += piece.length
-    if (size > maxBytes) throw new Error(`The reply has more than ${maxBytes} bytes.`)
+    if (size > maxBytes) throw new ReplyTooLong(`The reply has more than ${maxBytes} bytes.`)
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()

@@ -1,16 +1,6 @@
 import { expect, test } from 'vitest'
-import { anySignal, orAborted } from '../../../src/handoff/util/abort.js'
-import { delayAbort } from '../../../src/handoff/util/step-timer.js'
+import { delayAbort, orAborted } from '../../../src/handoff/util/abort.js'
 import { until } from '../../support/until.js'
-
-test('aborted with the first of them, for its reason', async () => {
-  const [first, second] = [new AbortController(), new AbortController()]
-  const combined = anySignal(first.signal, second.signal)
-  second.abort('enough')
-  expect([combined.aborted, combined.reason]).toEqual([true, 'enough'])
-  const late = anySignal(first.signal, AbortSignal.timeout(10))
-  await until('the time is over', () => late.aborted)
-})
 
 test('what has begun has a moment more', async () => {
   const stop = new AbortController()

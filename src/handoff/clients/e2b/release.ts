@@ -1,6 +1,6 @@
 // Which drive9 program is installed: its address, and what the download must hash to.
 import { HandoffError } from '../../domain/errors.js'
-import { fetchText } from '../../util/http.js'
+import { fetchText, ReplyTooLong } from '../../util/http.js'
 import { asOurs } from './sdk-calls.js'
 import type { ProgramSource } from './settings.js'
 
@@ -28,7 +28,8 @@ async function readList(list: string, signal: AbortSignal): Promise<string> {
   const request = { redirect: 'follow', timeoutMs: patienceMs, maxBytes: longestList, signal } as const
   const { status, text } = await fetchText(list, request).catch((error: unknown) => {
     if (signal.aborted) throw error
-    throw unusable(list, 'it cannot be read', error)
+    const why = error instanceof ReplyTooLong ? 'it is too long for a list of checksums' : 'it cannot be reached'
+    throw unusable(list, why, error)
   })
   if (status >= 200 && status < 300) return text
   throw unusable(list, `it answers with HTTP ${status}`)

@@ -5,7 +5,6 @@
 import type { CommandHandle, Sandbox as SdkSandbox } from 'e2b'
 import { abortError, HandoffError } from '../../domain/errors.js'
 import type { RunOptions, Sandbox, SandboxRequest } from '../../domain/ports.js'
-import { anySignal } from '../../util/abort.js'
 import type { Created } from './create-sandbox.js'
 import { exitCodeOf, explainFailure } from './errors.js'
 import { networkOf } from './network-options.js'
@@ -65,7 +64,7 @@ async function runCommand(
   lifetimeOver: () => boolean,
 ): Promise<{ exitCode: number; stderrTail: string }> {
   const doing = `Running a command in sandbox ${sandbox.sandboxId}`
-  const stop = anySignal(options.signal, gone)
+  const stop = AbortSignal.any([options.signal, gone])
   if (stop.aborted) throw abortError(stop, lower(doing))
   const listener = makeListener(options.onOutput)
   let handle: CommandHandle | undefined

@@ -5,7 +5,6 @@
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Clock, GitHost } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
-import { anySignal } from '../../util/abort.js'
 import { connectionProblem } from '../../util/http.js'
 import { parseHttpUrl } from '../../util/http-url.js'
 import { doubled, retry, retryAfterMs } from '../../util/retry.js'
@@ -69,7 +68,7 @@ export function makeGitHost(config: GitHostConfig = {}): GitHost {
 
   /** Follows redirects itself, so that only the clone address's own origin receives the credential. */
   async function request(first: URL, signal: AbortSignal, init: RequestInit): Promise<Response> {
-    const timeout = anySignal(signal, AbortSignal.timeout(config.requestMs ?? 20_000))
+    const timeout = AbortSignal.any([signal, AbortSignal.timeout(config.requestMs ?? 20_000)])
     let url = first
     for (let hop = 0; hop <= redirects; hop += 1) {
       const headers = { ...init.headers, ...authorization(config.credentials, first, url) }

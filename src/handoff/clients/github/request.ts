@@ -7,7 +7,6 @@ import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Call } from '../../domain/github.js'
 import type { Clock } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
-import { anySignal } from '../../util/abort.js'
 import { parseJson } from '../../util/decode.js'
 import { connectionProblem, readText } from '../../util/http.js'
 import { doubled, type Pause, retry, retryAfterMs } from '../../util/retry.js'
@@ -131,7 +130,11 @@ async function sendOnce(transport: Transport, request: Request, signal: AbortSig
   let response: Response
   let text: string
   try {
-    response = await fetchWithRedirects(transport, request, anySignal(signal, AbortSignal.timeout(transport.attemptMs)))
+    response = await fetchWithRedirects(
+      transport,
+      request,
+      AbortSignal.any([signal, AbortSignal.timeout(transport.attemptMs)]),
+    )
     text = await readText(response, longestReply)
   } catch (error) {
     if (signal.aborted) throw abortError(signal, request.doing)

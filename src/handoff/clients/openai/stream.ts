@@ -4,7 +4,6 @@
 // ever. So this file checks timeouts, the content type and how the stream ended.
 import type OpenAI from 'openai'
 import type { Usage } from '../../domain/answer.js'
-import { anySignal } from '../../util/abort.js'
 import type { Parameters } from './parameters.js'
 import type { Watchdog } from './watch.js'
 
@@ -51,7 +50,7 @@ export async function readReply(
 ): Promise<StreamResult> {
   try {
     const headers = trace === undefined ? {} : { traceparent: trace }
-    const options = { signal: anySignal(signal, watch.signal), headers }
+    const options = { signal: AbortSignal.any([signal, watch.signal]), headers }
     const { data, response } = await client.chat.completions.create(parameters, options).withResponse()
     const kind = response.headers.get('content-type') ?? ''
     if (/html/i.test(kind)) {

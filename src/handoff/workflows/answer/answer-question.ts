@@ -11,8 +11,7 @@ import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js
 import { artifact } from '../../domain/run.js'
 import type { RunEvent } from '../../domain/run-events.js'
 import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } from '../../store/answer-store.js'
-import { anySignal, orAborted } from '../../util/abort.js'
-import { cleanupSignal, delayAbort } from '../../util/step-timer.js'
+import { cleanupSignal, delayAbort, orAborted } from '../../util/abort.js'
 import { noteAnswer, noteRefusal } from '../audit-log.js'
 import type { Answered, AnswerJob } from './ask-model.js'
 import { costBefore, reserveBudget } from './budget.js'
@@ -59,7 +58,7 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
   context.ports.emit({ type: 'answer-claimed', id, claim: claim.held.record.claim })
   const lease = resources.use(holdLease(context, placeOf(found, context), claim.held))
 
-  const working = anySignal(signal, lease.signal)
+  const working = AbortSignal.any([signal, lease.signal])
   try {
     working.throwIfAborted()
     const earlier = settledValue(reading)
@@ -120,7 +119,7 @@ const neverAborted = new AbortController().signal
 const checkPatienceMs = 1_000
 
 async function modelChecked(checking: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
-  const patience = anySignal(signal, AbortSignal.timeout(checkPatienceMs))
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(checkPatienceMs)])
   try {
     await orAborted(checking ?? Promise.resolve(), patience, 'the model was being checked')
   } catch (error) {

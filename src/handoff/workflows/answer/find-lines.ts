@@ -3,7 +3,7 @@ import type { AppContext } from '../../context.js'
 import type { Excerpt } from '../../domain/answer.js'
 import { HandoffError } from '../../domain/errors.js'
 import { layout, quote } from '../../domain/run.js'
-import { startTimer, withCleanup } from '../../util/step-timer.js'
+import { startTimer } from '../../util/step-timer.js'
 import type { CitedPlace } from '../browse.js'
 import { settlingMs } from './budget.js'
 import { type ChosenRun, type RunName, resolveRun, type Where } from './resolve-run.js'
@@ -41,11 +41,9 @@ export async function findLines(request: LinesRequest, context: AppContext, sign
   const looking = { context, timer, run, ...(labels ? { labels } : {}) }
   const look = async (): Promise<Shown> => {
     const shown = nothingShown()
-    const open = await openForReading(looking, signal)
-    return withCleanup(async () => {
-      await timer.step('find', () => searchSandbox(looking, open, shown, lookFor(request), signal))
-      return shown
-    }, [open.close])
+    await using open = await openForReading(looking, signal)
+    await timer.step('find', () => searchSandbox(looking, open, shown, lookFor(request), signal))
+    return shown
   }
   const { excerpts, searched } = await whileAccountIsFull(look, context, signal)
   const code = excerpts.filter(({ source }) => source === 'code')

@@ -4,11 +4,10 @@ import { depthLimits, roundTokens } from '../../domain/answers/depth.js'
 import { citedLines } from '../../domain/citations/cited-lines.js'
 import { verifyCitations } from '../../domain/citations/verify-citations.js'
 import type { Correction } from '../../domain/corrections/correction.js'
-import { HandoffError } from '../../domain/errors.js'
+import { HandoffError, settleAll } from '../../domain/errors.js'
 import { estimateTokens } from '../../domain/estimate-tokens.js'
 import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest, Searched } from '../../domain/sandbox-protocol.js'
-import { openBoth, withCleanup } from '../../util/step-timer.js'
 import { addUsage, tokensToShow, withinContext } from '../answer-model.js'
 import { readSummaryForModel } from '../read-summary.js'
 import { type Answered, type AnswerJob, type AnswerReply, askForAnswer, excerptRecord, outcomeOf } from './ask-model.js'
@@ -22,12 +21,12 @@ const mostCorrections = 10
 export async function generateAnswer(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { context, run } = job
   const reading = readSummaryForModel(context, run.directory, run.handoff, signal)
-  const [open, [summary, terms]] = await openBoth(
-    openForReading(job, signal),
+  await using resources = new AsyncDisposableStack()
+  const [open, [summary, terms]] = await settleAll([
+    openForReading(job, signal).then((one) => resources.use(one)),
     Promise.all([reading, searchTerms(job, reading, signal)]),
-    { first: ({ close }) => close() },
-  )
-  return withCleanup(() => converse({ ...job, open, summary, terms }, signal), [open.close])
+  ])
+  return await converse({ ...job, open, summary, terms }, signal)
 }
 
 interface Conversation extends AnswerJob {
@@ -128,7 +127,7 @@ async function askModel(
   // A citation may rest on what the model was shown, and on nothing else.
   if (fitted.left) shown.excerpts = fitted.left.flatMap(({ excerpt }) => excerpt ?? [])
   // An answer means that the model needs nothing more from the sandbox.
-  const onAnswering = () => void talk.open.close().catch(() => undefined)
+  const onAnswering = () => void talk.open.close()
   return askForAnswer(talk, { purpose: 'answer', messages: fitted.messages, onAnswering }, signal)
 }
 

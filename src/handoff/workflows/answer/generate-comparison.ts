@@ -11,10 +11,9 @@ import { compareBlocks, compareMessages, type Side, verifyComparison } from '../
 import { depthLimits } from '../../domain/answers/depth.js'
 import type { Block } from '../../domain/answers/fit-blocks.js'
 import { shortCommit } from '../../domain/citations/citation-label.js'
-import { HandoffError } from '../../domain/errors.js'
+import { HandoffError, settleAll } from '../../domain/errors.js'
 import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest } from '../../domain/sandbox-protocol.js'
-import { openBoth, withCleanup } from '../../util/step-timer.js'
 import { addUsage, tokensToShow, withinContext } from '../answer-model.js'
 import { type BlobsByPath, readBlobs } from '../read-file-tables.js'
 import { readSummaryForModel } from '../read-summary.js'
@@ -54,27 +53,24 @@ export function refuseSame(base: ChosenRun, run: ChosenRun): void {
 }
 
 export async function generateComparison(job: CompareJob, signal: AbortSignal): Promise<Answered> {
-  const runs = [job.base, job.run] as const
-  const [earlier, later] = runs.map((run) => openForReading({ ...job, run }, signal)) as [
-    Promise<OpenRun>,
-    Promise<OpenRun>,
+  await using resources = new AsyncDisposableStack()
+  const open = async (run: ChosenRun) => resources.use(await openForReading({ ...job, run }, signal))
+  const earlier = readRun(job, job.base, signal)
+  const later = readRun(job, job.run, signal)
+  const laterSummary = later.then(({ summary }) => summary)
+  const [openEarlier, openLater, [terms, ...read]] = await settleAll([
+    open(job.base),
+    open(job.run),
+    Promise.all([searchTerms(job, laterSummary, signal), earlier, later]),
+  ])
+  const halves: [Half, Half] = [
+    { run: job.base, open: openEarlier, shown: nothingShown(), ...read[0] },
+    { run: job.run, open: openLater, shown: nothingShown(), ...read[1] },
   ]
-  const close = (opened: OpenRun[]) => Promise.all(opened.map((one) => one.close()))
-  const reads = [readRun(job, job.base, signal), readRun(job, job.run, signal)] as const
-  const [opened, [terms, ...read]] = await openBoth(
-    openBoth(earlier, later, { first: (one) => one.close(), second: (one) => one.close() }),
-    Promise.all([
-      searchTerms(
-        job,
-        reads[1].then(({ summary }) => summary),
-        signal,
-      ),
-      ...reads,
-    ]),
-    { first: close },
-  )
-  const halves = runs.map((run, index) => ({ run, open: opened[index]!, shown: nothingShown(), ...read[index]! }))
-  return withCleanup(() => work(job, halves as [Half, Half], terms, () => close(opened), signal), [() => close(opened)])
+  const rounds = await job.timer.step('find', () => findBoth(job, halves, terms, signal))
+  await Promise.all([openEarlier.close(), openLater.close()])
+  const { reply, sides } = await job.timer.step('answer', () => askModel(job, halves, sidesOf(halves), signal))
+  return await job.timer.step('check', async () => checked(job, halves, sides, reply, terms, rounds))
 }
 
 async function readRun({ context }: CompareJob, run: ChosenRun, signal: AbortSignal) {
@@ -83,19 +79,6 @@ async function readRun({ context }: CompareJob, run: ChosenRun, signal: AbortSig
     readBlobs(context, run, signal),
   ])
   return { summary, blobs }
-}
-
-async function work(
-  job: CompareJob,
-  halves: [Half, Half],
-  terms: SearchTerms,
-  close: () => Promise<unknown>,
-  signal: AbortSignal,
-): Promise<Answered> {
-  const rounds = await job.timer.step('find', () => findBoth(job, halves, terms, signal))
-  await close()
-  const { reply, sides } = await job.timer.step('answer', () => askModel(job, halves, sidesOf(halves), signal))
-  return job.timer.step('check', async () => checked(job, halves, sides, reply, terms, rounds))
 }
 
 /** Runs the search in both, then fetches each one's lines at the places of the other. Returns the number of round trips. */
@@ -132,7 +115,7 @@ async function findBoth(
 
 /** Side by side; both have ended when this ends. */
 async function both(halves: [Half, Half], act: (half: Half) => Promise<void>): Promise<void> {
-  await openBoth(act(halves[0]), act(halves[1]), {})
+  await settleAll([act(halves[0]), act(halves[1])])
 }
 
 /** What is shown of each. What is the same in both is shown once. */

@@ -6,7 +6,7 @@ import type { AppContext } from '../../context.js'
 import type { ClaimedAnswer, CompletedAnswer, FailedAnswer, Written } from '../../domain/answer.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import { type AnswerPlace, completeAnswer, giveUpAnswer, type Held, renewLease } from '../../store/answer-store.js'
-import { cleanupSignal } from '../../util/step-timer.js'
+import { cleanupSignal } from '../../util/abort.js'
 
 export const leaseMs = 60_000
 /** Two renewals may fail before the lease expires. */

@@ -2,7 +2,7 @@
 import type { AppContext } from '../../context.js'
 import type { ClaimedAnswer } from '../../domain/answer.js'
 import { failAnswer, isHeld, markQueued } from '../../store/answer-store.js'
-import { cleanupSignal } from '../../util/step-timer.js'
+import { cleanupSignal } from '../../util/abort.js'
 import { failedRecord } from './answer-question.js'
 import { reserveBudget } from './budget.js'
 import { type FoundQuestion, newClaim, payerOf, placeOf } from './find-answer.js'

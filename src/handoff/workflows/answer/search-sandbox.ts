@@ -2,7 +2,7 @@
 
 import { type AppContext, egressOf, lifetimeMargin } from '../../context.js'
 import type { Excerpt } from '../../domain/answer.js'
-import { HandoffError, isHandoffError } from '../../domain/errors.js'
+import { asOneFailure, HandoffError, isHandoffError, settleAll } from '../../domain/errors.js'
 import { type PackedObject, proveCommit } from '../../domain/git-proof.js'
 import type { Sandbox } from '../../domain/ports.js'
 import { artifact } from '../../domain/run.js'
@@ -18,7 +18,7 @@ import type {
 import { runProgram } from '../../sandbox/run-program.js'
 import { openSealed } from '../../store/run-access.js'
 import { orAborted } from '../../util/abort.js'
-import { openBoth, openSandbox, type StepTimer } from '../../util/step-timer.js'
+import { openSandbox, type StepTimer } from '../../util/step-timer.js'
 import type { ChosenRun } from './resolve-run.js'
 
 interface Looking {
@@ -29,11 +29,12 @@ interface Looking {
   labels?: Record<string, string>
 }
 
-export interface OpenRun {
+/** The machine is ended and the token revoked when it is disposed of, which never fails. */
+export interface OpenRun extends AsyncDisposable {
   sandbox: Sandbox
   /** Opens the run's directory for reading. */
   token: string
-  /** Idempotent: the machine is gone and the token is revoked. */
+  /** Idempotent. */
   close(): Promise<void>
   /** Whether it is being ended. */
   closing(): boolean
@@ -41,28 +42,39 @@ export interface OpenRun {
   prepared: boolean
 }
 
-export async function openForReading({ context, timer, run, labels }: Looking, signal: AbortSignal): Promise<OpenRun> {
+export function openForReading(looking: Looking, signal: AbortSignal): Promise<OpenRun> {
+  return openRun(looking, signal).catch((error: unknown) => {
+    throw asOneFailure(error)
+  })
+}
+
+async function openRun({ context, timer, run, labels }: Looking, signal: AbortSignal): Promise<OpenRun> {
   const { ports } = context
   const { sandboxBy = Number.POSITIVE_INFINITY, deadlineMs } = context.limits
   // Computed now, because waiting for a slot used up part of the time.
   const lifetimeMs = Math.max(1_000, Math.min(deadlineMs + lifetimeMargin, sandboxBy - ports.clock.now()))
   const metadata = { ...labels, handoff: '1', role: 'ask', run: run.handoff.run }
-  const [owned, opened] = await openBoth(
-    openSandbox(timer, ports, 'ask', { metadata, lifetimeMs, egress: egressOf(context) }, signal),
-    openSealed(ports, run.directory, Math.ceil(lifetimeMs / 1_000), signal),
-    { first: (sandbox) => sandbox.close(), second: (token) => token.revoke() },
-  )
+  await using opening = new AsyncDisposableStack()
+  const [{ sandbox, close: kill }, access] = await settleAll([
+    openSandbox(timer, ports, 'ask', { metadata, lifetimeMs, egress: egressOf(context) }, signal).then((one) =>
+      opening.use(one),
+    ),
+    openSealed(ports, run.directory, Math.ceil(lifetimeMs / 1_000), signal).then((one) => opening.use(one)),
+  ])
+  opening.move()
   let closing: Promise<void> | undefined
   const end = async () => {
-    const [gone, revoked] = await Promise.allSettled([endedSoon(context, owned.close()), opened.revoke()])
+    const [gone, revoked] = await Promise.allSettled([endedSoon(context, kill()), access.revoke()])
     // Sandbox and token are read-only and expire, so a failure here does not discard the answer.
     if (gone.status === 'rejected') ports.emit({ type: 'notice', text: machineLeft(gone.reason) })
     if (revoked.status === 'rejected') ports.emit({ type: 'notice', text: tokenLeft })
   }
+  const close = () => (closing ??= end())
   return {
-    sandbox: owned.sandbox,
-    token: opened.token.secret,
-    close: () => (closing ??= end()),
+    sandbox,
+    token: access.token.secret,
+    close,
+    [Symbol.asyncDispose]: close,
     closing: () => closing !== undefined,
     prepared: false,
   }

@@ -10,7 +10,6 @@ import type { Call, GitHub } from '../../domain/github.js'
 import { safeText } from '../../domain/markdown/sanitize.js'
 import { splitComment } from '../../domain/markdown/split.js'
 import type { RunEvent } from '../../domain/run-events.js'
-import { anySignal } from '../../util/abort.js'
 import type { RunName } from '../answer/resolve-run.js'
 import { headNote } from './check-staleness.js'
 import { type Conversation, type ConversationResult, runConversation } from './comment-lifecycle.js'
@@ -114,7 +113,7 @@ export async function commentParts(
 /** A note about the present head. If GitHub fails, the note is omitted and the answer is still posted. */
 async function stalenessNote(on: CommentContext, { commit, citations }: CompletedAnswer): Promise<string | undefined> {
   const { github, repository, about } = on
-  const call = { signal: anySignal(on.signal, AbortSignal.timeout(15_000)), patient: false }
+  const call = { signal: AbortSignal.any([on.signal, AbortSignal.timeout(15_000)]), patient: false }
   try {
     const head =
       'pull' in about

@@ -5,7 +5,7 @@
 
 import { type AppContext, egressOf, lifetimeMargin } from '../../context.js'
 import type { Change, ChangedLines } from '../../domain/change/change.js'
-import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
+import { abortError, asOneFailure, HandoffError, isHandoffError, settleAll } from '../../domain/errors.js'
 import type { Diagram } from '../../domain/graph/diagram.js'
 import type { Artifact } from '../../domain/handoff-record.js'
 import type { Sandbox, SandboxRequest } from '../../domain/ports.js'
@@ -15,7 +15,7 @@ import { surveyTextBytes } from '../../domain/summary/estimate-cost.js'
 import type { Survey } from '../../domain/survey.js'
 import { runProgram } from '../../sandbox/run-program.js'
 import { type OpenedRun, openRun } from '../../store/run-access.js'
-import { type OwnedSandbox, openBoth, openSandbox, type StepTimer, withCleanup } from '../../util/step-timer.js'
+import { openSandbox, type StepTimer } from '../../util/step-timer.js'
 import type { SummariseRequest } from './types.js'
 
 interface SurveyJob {
@@ -51,8 +51,12 @@ export interface SandboxChange {
 export async function surveyInSandbox(job: SurveyJob, signal: AbortSignal): Promise<SandboxResult> {
   const { request, context, directory } = job
   const first = noRecords()
+  const survey = (received: ReceivedRecords, header: InjectedHeaders) =>
+    surveyOnce(job, received, header, signal).catch((error: unknown) => {
+      throw asOneFailure(error)
+    })
   try {
-    return await surveyOnce(job, first, cloneTokenHeader(request), signal)
+    return await survey(first, cloneTokenHeader(request))
   } catch (error) {
     if (!first.headerIgnored || signal.aborted) throw error
   }
@@ -64,7 +68,7 @@ export async function surveyInSandbox(job: SurveyJob, signal: AbortSignal): Prom
   })
   // The first sandbox and its token are gone, so the second one starts with an empty directory.
   await context.ports.drive.remove(directory, { recursive: true, signal })
-  return surveyOnce(job, noRecords(), undefined, signal)
+  return survey(noRecords(), undefined)
 }
 
 type InjectedHeaders = SandboxRequest['injectHeaders']
@@ -86,14 +90,15 @@ async function surveyOnce(
   const { context, timer, directory } = job
   const { ports } = context
   const lifetimeMs = context.limits.deadlineMs + lifetimeMargin
-  const [owned, opened] = await openBoth(
-    openSandbox(timer, ports, 'summarise', sandboxRequest(job, lifetimeMs, injectHeaders), signal),
-    timer.step('open directory', () =>
-      openRun(ports, directory, ports.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal),
-    ),
-    { first: (sandbox) => sandbox.close(), second: (directoryToken) => directoryToken.revoke() },
-  )
-  return withCleanup(() => runSurveyProgram(job, received, owned, opened, signal), [owned.close, opened.revoke])
+  await using resources = new AsyncDisposableStack()
+  const owned = <T extends AsyncDisposable>(resource: T) => resources.use(resource)
+  const [opened, { sandbox }] = await settleAll([
+    timer
+      .step('open directory', () => openRun(ports, directory, ports.uniqueId(), Math.ceil(lifetimeMs / 1_000), signal))
+      .then(owned),
+    openSandbox(timer, ports, 'summarise', sandboxRequest(job, lifetimeMs, injectHeaders), signal).then(owned),
+  ])
+  return await runSurveyProgram(job, received, sandbox, opened, signal)
 }
 
 function sandboxRequest(
@@ -125,12 +130,11 @@ function textBudget({ ports, limits }: AppContext): number {
 async function runSurveyProgram(
   job: SurveyJob,
   received: ReceivedRecords,
-  owned: OwnedSandbox,
+  sandbox: Sandbox,
   opened: OpenedRun,
   signal: AbortSignal,
 ): Promise<SandboxResult> {
   const { request, context } = job
-  const { sandbox } = owned
   let restricting: Promise<void> | undefined
   await runProgram(sandbox, {
     program: context.program,

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
 import { makeDrive } from '../../../../src/handoff/clients/drive9/client.js'
 import { send } from '../../../../src/handoff/clients/drive9/http.js'
-import { cleanupSignal } from '../../../../src/handoff/util/step-timer.js'
+import { cleanupSignal } from '../../../../src/handoff/util/abort.js'
 import { until } from '../../../support/until.js'
 
 type Reaction = (socket: Socket, head: string) => void
