@@ -82,6 +82,12 @@ function bothFailures(first: unknown, second: unknown): unknown {
   })
 }
 
+/** For `catch`, where a failure of an outside service may be left unsaid. A bug is not. */
+export function ignoreFailure(error: unknown): undefined {
+  if (!isHandoffError(error)) throw error
+  return undefined
+}
+
 /** What `await using` throws when work and a release fail, or two releases, as one error. */
 export function asOneFailure(error: unknown): unknown {
   return error instanceof SuppressedError ? bothFailures(asOneFailure(error.suppressed), error.error) : error

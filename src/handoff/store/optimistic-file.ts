@@ -3,7 +3,7 @@
 //
 // Changes of one process that arrive during a write are batched, so a hundred concurrent requests cause only a few writes.
 
-import { type HandoffError, isHandoffError } from '../domain/errors.js'
+import { type HandoffError, ignoreFailure, isHandoffError } from '../domain/errors.js'
 import type { Clock, Drive } from '../domain/ports.js'
 import { cleanupSignal } from '../util/abort.js'
 
@@ -196,7 +196,7 @@ export function optimisticFile<T extends Revisioned>(options: OptimisticFileOpti
         return await result
       } catch (error) {
         // If it was not applied, the change threw or nothing was sent.
-        if (one.applied) await release(back).catch(() => undefined)
+        if (one.applied) await release(back).catch(ignoreFailure)
         throw error
       }
     },

@@ -2,6 +2,7 @@
 //
 // A ref moves only to its current head at the git host. The file's revision is read before the host is asked, and the write is conditional on it.
 // So an older head can never replace a newer one, and force-pushes need no special case.
+import { awaitedLater } from '../util/abort.js'
 import { isHandoffError } from '../domain/errors.js'
 import { decodeRef, encodeRef, sealLimit } from '../domain/handoff-record.js'
 import type { Drive, Ports } from '../domain/ports.js'
@@ -25,9 +26,7 @@ type RefTools = Pick<Ports, 'drive' | 'git' | 'clock' | 'emit'>
 export function prepareRef(ports: RefTools, place: Layout, commit: Commit, signal: AbortSignal): RefMove {
   const { ref } = commit
   if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return { finish: async () => false }
-  const seen = lookAt(ports, place, ref, signal)
-  // `finish` reports its failure, so it must not be an unhandled rejection before.
-  seen.catch(() => undefined)
+  const seen = awaitedLater(lookAt(ports, place, ref, signal))
   return {
     async finish(later) {
       try {

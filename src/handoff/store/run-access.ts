@@ -1,5 +1,5 @@
 // Opens a run directory for a sandbox: a token with a short life, and a file that proves to the sandbox that its mount shows this directory.
-import { HandoffError, isHandoffError } from '../domain/errors.js'
+import { HandoffError, ignoreFailure, isHandoffError } from '../domain/errors.js'
 import type { Drive, DriveOperation, DriveToken, Ports } from '../domain/ports.js'
 import { type RunId, shaOf, stageOf } from '../domain/run.js'
 import { cleanupSignal } from '../util/abort.js'
@@ -45,7 +45,7 @@ export async function openRun(
     // Written when the claim is certain, so that an attempt that comes too late does not replace the marker of the first.
     await drive.write(`${stage}/${markerPath}`, marker, { signal })
   } catch (error) {
-    await access.revoke().catch(() => undefined)
+    await access.revoke().catch(ignoreFailure)
     throw isHandoffError(error, 'conflict') ? startedBefore(directory) : error
   }
   return { ...access, stage, marker: { path: markerPath, sha256: sha256(marker) } }

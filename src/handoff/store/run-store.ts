@@ -1,4 +1,5 @@
 // Reads a sealed run, and verifies what a sandbox stored. A reader believes a commit pointer first, then the handoff whose hash the pointer has.
+import { awaitedLater } from '../util/abort.js'
 import { createHash } from 'node:crypto'
 import { HandoffError } from '../domain/errors.js'
 import {
@@ -54,8 +55,7 @@ export async function readSealed(
   signal: AbortSignal,
   expected?: RunId,
 ): Promise<SealedRun | undefined> {
-  const early = expected && readHandoffBytes(drive, place, expected, signal)
-  early?.catch(() => undefined)
+  const early = expected && awaitedLater(readHandoffBytes(drive, place, expected, signal))
   const bytes = await drive.read(place.pointer(sha), { maxBytes: sealLimit, signal })
   // A tombstone: the run is being deleted.
   if (bytes === null || readTombstone(bytes)) return undefined

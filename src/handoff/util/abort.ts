@@ -1,6 +1,12 @@
 // Helpers for abort signals.
 import { abortError } from '../domain/errors.js'
 
+/** The work is awaited later, or by others: until then its failure is not an unhandled rejection. */
+export function awaitedLater<T extends Promise<unknown> | undefined>(work: T): T {
+  work?.catch(() => undefined)
+  return work
+}
+
 /** Rejects as soon as the signal is aborted. The work itself goes on; the caller must await it elsewhere. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal, doing: string): Promise<T> {
   const aborted = Promise.withResolvers<never>()

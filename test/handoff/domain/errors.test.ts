@@ -1,6 +1,6 @@
-// Two failures at once: the first decides the code, both are reported.
+// What becomes of two failures at once, and of one that may be left unsaid.
 import { expect, test } from 'vitest'
-import { asOneFailure, HandoffError, settleAll } from '../../../src/handoff/domain/errors.js'
+import { asOneFailure, HandoffError, ignoreFailure, settleAll } from '../../../src/handoff/domain/errors.js'
 
 const full = () => new HandoffError('drive-quota', 'drive9 has no room.', { next: 'Remove old runs.' })
 const lingering = () => new HandoffError('sandbox', 'Sandbox i1 could not be killed.', { next: 'Run npm run sweep.' })
@@ -70,3 +70,8 @@ test.each([
 function stopped(doing: string): HandoffError {
   return new HandoffError('cancelled', `Stopped while ${doing}.`)
 }
+
+test('a failure of a service may be left unsaid, and a bug may not', async () => {
+  expect(await Promise.reject(full()).catch(ignoreFailure)).toBe(undefined)
+  await expect(Promise.reject(new TypeError('bug')).catch(ignoreFailure)).rejects.toThrow('bug')
+})

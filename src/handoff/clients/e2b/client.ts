@@ -7,7 +7,7 @@
 //   release   which drive9 program
 
 import type { Sandbox as SdkSandbox } from 'e2b'
-import { HandoffError, isHandoffError } from '../../domain/errors.js'
+import { HandoffError, ignoreFailure, isHandoffError } from '../../domain/errors.js'
 import type { Sandbox, Sandboxes, SandboxRequest } from '../../domain/ports.js'
 import { buildInBackground } from './build-template.js'
 import { type Created, createSandbox } from './create-sandbox.js'
@@ -63,7 +63,7 @@ async function openBase(
     // What went wrong first is what matters; a machine that could not be killed ends with its lifetime.
     await makeMachine(service, created, request)
       .kill()
-      .catch(() => undefined)
+      .catch(ignoreFailure)
     throw error
   }
 }

@@ -7,11 +7,11 @@ import type { AppContext } from '../../context.js'
 import type { ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../../domain/answer.js'
 import { nearDuplicate } from '../../domain/answers/question.js'
 import { answerFile } from '../../domain/answers/render-answer.js'
-import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
+import { abortError, HandoffError, ignoreFailure, isHandoffError } from '../../domain/errors.js'
 import { artifact } from '../../domain/run.js'
 import type { RunEvent } from '../../domain/run-events.js'
 import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } from '../../store/answer-store.js'
-import { cleanupSignal, delayAbort, orAborted } from '../../util/abort.js'
+import { awaitedLater, cleanupSignal, delayAbort, orAborted } from '../../util/abort.js'
 import { noteAnswer, noteRefusal } from '../audit-log.js'
 import type { Answered, AnswerJob } from './ask-model.js'
 import { costBefore, reserveBudget } from './budget.js'
@@ -104,8 +104,7 @@ async function claimAndLookBack(found: FoundQuestion, context: AppContext, signa
   const { drive, clock, model } = context.ports
   const wanted = newClaim(found, context, leaseMs)
   // A wrong key or an unknown model is noticed before a sandbox is paid for. The check outlives its caller: others wait for it too.
-  const checking = model.check?.(neverAborted)
-  checking?.catch(() => undefined)
+  const checking = awaitedLater(model.check?.(neverAborted))
   const [claiming, reading] = await Promise.allSettled([
     claimAnswer(placeOf(found, context), wanted, clock.now(), delayAbort(signal, claimGraceMs)),
     recentAnswers(drive, found.run.directory, mostEarlier, signal),
@@ -275,7 +274,7 @@ function headOf(record: ClaimedAnswer) {
 /** Says in the record why there is no answer, so that the next caller need not wait for a lease. A drive that fails now is not asked again. */
 async function giveUp(lease: Lease, error: unknown, { ports }: AppContext): Promise<void> {
   const failed = failedRecord(lease.record, error, ports.clock.now())
-  await lease.giveUp(failed, passesByItself(error)).catch(() => undefined)
+  await lease.giveUp(failed, passesByItself(error)).catch(ignoreFailure)
 }
 
 export function failedRecord(record: ClaimedAnswer, error: unknown, now: number): FailedAnswer {

@@ -2,7 +2,7 @@
 import type { AppContext } from '../../context.js'
 import type { Depth } from '../../domain/answers/depth.js'
 import { maxQuestionCost, type QuestionModel } from '../../domain/answers/question-cost.js'
-import { HandoffError } from '../../domain/errors.js'
+import { HandoffError, ignoreFailure } from '../../domain/errors.js'
 import { costOf, type PricedUsage, type Prices } from '../../domain/model-prices.js'
 import type { RunEvent } from '../../domain/run-events.js'
 import type { BudgetLimits } from '../../store/caller-budgets.js'
@@ -46,7 +46,7 @@ export async function reserveBudget(
       },
     },
     // A reservation that cannot be settled expires by itself, at its full amount until then.
-    [Symbol.asyncDispose]: () => settle(amount(spent)).catch(() => undefined),
+    [Symbol.asyncDispose]: () => settle(amount(spent)).catch(ignoreFailure),
   }
 }
 

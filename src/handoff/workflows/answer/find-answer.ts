@@ -1,5 +1,6 @@
 // Which run a question is about, which answer it has, and whether that answer is there. Only reads: an answer that is stored needs nothing else,
 // so what the work needs is loaded only when there is work.
+import { awaitedLater } from '../../util/abort.js'
 import type { AppContext } from '../../context.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question, SettledQuestion } from '../../domain/answer.js'
 import { answerIdOf, parseQuestion } from '../../domain/answers/question.js'
@@ -77,10 +78,11 @@ export async function findAnswer(
   const place = layout(context.root, request.repository)
   const timer = startTimer(context.ports)
   const resolve = (name: RunName) => resolveRun(request, name, context, place, signal)
-  const resolving = timer.step('look up', () =>
-    Promise.all([resolve(request.name), request.compareWith && resolve(request.compareWith)]),
+  const resolving = awaitedLater(
+    timer.step('look up', () =>
+      Promise.all([resolve(request.name), request.compareWith && resolve(request.compareWith)]),
+    ),
   )
-  resolving.catch(() => undefined)
   const early = readEarly(request, asked, context, place, signal)
   const [run, base] = await resolving
   const question = inThread(asked, request, run.handoff.run, context)
@@ -160,10 +162,9 @@ function readEarly(
   const run = parseRunId(name.run)
   const id = answerId(inThread(asked, request, run, context), run, undefined, context)
   const directory = place.run(run)
-  const record = readAnswer({ drive: context.ports.drive, directory, id }, signal)
   // Where the run is wrong too, its error is the one that is reported.
-  record.catch(() => undefined)
-  return { id, directory: place.run(run), record }
+  const record = awaitedLater(readAnswer({ drive: context.ports.drive, directory, id }, signal))
+  return { id, directory, record }
 }
 
 /**

@@ -1,6 +1,7 @@
 // The comment with an answer: found or created by its marker, edited in place, and ended. A long answer continues in further comments.
 //
 // The marker holds the state, so that a later process (a repeated event, the post step) can read it. The state `done` is never overwritten.
+import { ignoreFailure } from '../../domain/errors.js'
 import type { Target } from '../../domain/answers/comment-event.js'
 import {
   askPrefix,
@@ -92,7 +93,8 @@ export async function finishAnswer(comment: AnswerComment, parts: string[], call
   kept.set(comment.key!.id, bodyOf(comment, 1, 'done', first))
   try {
     await removeDuplicates(comment, kept, call)
-  } catch {
+  } catch (error) {
+    ignoreFailure(error)
     comment.onNotice('Could not look for duplicates of the comment with the answer.')
   }
   return true

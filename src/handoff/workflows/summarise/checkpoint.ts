@@ -1,5 +1,7 @@
 // Saves the texts that the model has written so far, so that an attempt after a crash does not pay for them again.
 
+import { ignoreFailure } from '../../domain/errors.js'
+import { awaitedLater } from '../../util/abort.js'
 import type { Drive } from '../../domain/ports.js'
 import { decodeNotes, encodeNotes, type Note, type Notes, notesLimit } from '../../domain/summary/notes.js'
 
@@ -10,8 +12,7 @@ export interface Checkpoint {
 
 /** The checkpoint in a file of the drive. Reading it starts now; an error is thrown by `load`. */
 export function openCheckpoint(drive: Drive, path: string, signal: AbortSignal): Checkpoint {
-  const reading = drive.read(path, { maxBytes: notesLimit, signal })
-  reading.catch(() => undefined)
+  const reading = awaitedLater(drive.read(path, { maxBytes: notesLimit, signal }))
   return {
     async load() {
       const bytes = await reading
@@ -42,7 +43,8 @@ export function startCheckpointWriter(
   const run = async () => {
     while (requested) {
       requested = false
-      await checkpoint?.save(current()).catch(() => {
+      await checkpoint?.save(current()).catch((error: unknown) => {
+        ignoreFailure(error)
         // A lost checkpoint costs money after a crash; it does not fail the run.
         if (!warned) notice('The texts written so far could not be saved; after a crash they are paid for again.')
         warned = true

@@ -1,5 +1,6 @@
 // Finds the earlier run whose summary is kept as far as it is still true: the first candidate that is sealed and intact. Finding none is no error.
 
+import { ignoreFailure } from '../../domain/errors.js'
 import type { AppContext } from '../../context.js'
 import type { Correction } from '../../domain/corrections/correction.js'
 import { readFileTable } from '../../domain/file-table.js'
@@ -62,7 +63,7 @@ async function candidates(
 ): Promise<string[]> {
   const refs = [...new Set([request.commit.ref, ...(request.reuseFrom?.refs ?? [])])].filter((ref) => ref !== undefined)
   const named = await Promise.all(
-    refs.map((ref) => readRef(context.ports.drive, place, ref, signal).catch(() => undefined)),
+    refs.map((ref) => readRef(context.ports.drive, place, ref, signal).catch(ignoreFailure)),
   )
   const commits = [...(request.reuseFrom?.commits ?? []), ...named].filter(
     (sha) => sha !== undefined && /^[0-9a-f]{40}$/.test(sha),
@@ -79,7 +80,7 @@ async function firstReadable(
 ): Promise<PreviousRun | undefined> {
   const { drive } = context.ports
   for (const sha of commits) {
-    const sealed = await readSealed(drive, place, sha, signal).catch(() => undefined)
+    const sealed = await readSealed(drive, place, sha, signal).catch(ignoreFailure)
     // A name may have belonged to another repository before; its summary says nothing about this one.
     if (!sealed || !isOf(sealed.handoff, repository)) continue
     const summary = await readRun(context, sealed.handoff, place.run(sealed.handoff.run), signal)

@@ -3,9 +3,10 @@
 // The sandbox writes the clone and the tables drawn from it, and is gone before the model is asked. The host reads back every byte that
 // the sandbox stored, and writes the summary, the cache and the handoff record itself.
 
+import { awaitedLater } from '../../util/abort.js'
 import type { AppContext } from '../../context.js'
 import { type Correction, encodeCorrections, keepCorrections } from '../../domain/corrections/correction.js'
-import { HandoffError, isHandoffError } from '../../domain/errors.js'
+import { HandoffError, ignoreFailure, isHandoffError } from '../../domain/errors.js'
 import { type Handoff, isOf } from '../../domain/handoff-record.js'
 import {
   artifact,
@@ -48,8 +49,7 @@ export async function summarise(
   const place = layout(context.root, request.commit.repository)
   const timer = startTimer(context.ports)
   // Checked beside the lookup, so that it takes no extra time. A commit that has a run needs no model.
-  const modelCheck = context.ports.model.check?.(signal)
-  modelCheck?.catch(() => undefined)
+  const modelCheck = awaitedLater(context.ports.model.check?.(signal))
   const [found, older] = await timer.step('look up', () =>
     Promise.all([findSealedRun(request, context, place, signal), findOlderRun(request, context, signal)]),
   )
@@ -192,7 +192,7 @@ async function findSealedRun(
 async function findOlderRun({ commit, force }: SummariseRequest, context: AppContext, signal: AbortSignal) {
   const place = olderLayout(context.root, commit.repository)
   if (!place || force) return undefined
-  const sealed = await readSealed(context.ports.drive, place, commit.sha, signal).catch(() => undefined)
+  const sealed = await readSealed(context.ports.drive, place, commit.sha, signal).catch(ignoreFailure)
   return sealed && isOf(sealed.handoff, commit.repository) ? { sealed, place } : undefined
 }
 
@@ -262,7 +262,7 @@ async function useOtherRun(
   run: RunId,
   signal: AbortSignal,
 ): Promise<SummariseResult> {
-  await removeNonCanonical(context.ports, place, run, signal).catch(() => undefined)
+  await removeNonCanonical(context.ports, place, run, signal).catch(ignoreFailure)
   const sealed = await readSealed(context.ports.drive, place, request.commit.sha, signal)
   if (!sealed)
     throw new HandoffError(
@@ -287,6 +287,6 @@ async function removeTemporaryFiles(
   replaced: SealedRun | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const remove = (path: string) => ports.drive.remove(path, { recursive: false, signal }).catch(() => false)
+  const remove = (path: string) => ports.drive.remove(path, { recursive: false, signal }).catch(ignoreFailure)
   await Promise.all([remove(place.checkpoint(sha)), replaced && remove(place.sealNote(replaced.handoff.run))])
 }
