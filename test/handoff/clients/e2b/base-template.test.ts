@@ -134,7 +134,7 @@ test('an abort in the middle of it kills the sandbox', async () => {
   publisher.rule({ path: /linux-amd64$/, fault: { kind: 'hang' } })
   const stop = new AbortController()
   const opening = refusal(makeClient().open(request(), stop.signal))
-  await expect.poll(downloads).toContain('drive9-linux-amd64')
+  await expect.poll(downloads, { timeout: 60_000 }).toContain('drive9-linux-amd64')
   stop.abort()
   expect((await opening).code).toBe('cancelled')
   expect(cloud.sandboxes.map(({ state }) => state)).toEqual(['gone'])
