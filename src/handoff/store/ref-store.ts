@@ -2,12 +2,13 @@
 //
 // A ref moves only to its current head at the git host. The file's revision is read before the host is asked, and the write is conditional on it.
 // So an older head can never replace a newer one, and force-pushes need no special case.
-import { awaitedLater } from '../util/abort.js'
+
 import { isHandoffError } from '../domain/errors.js'
 import { decodeRef, encodeRef, sealLimit } from '../domain/handoff-record.js'
 import type { Drive, Ports } from '../domain/ports.js'
 import { type Commit, type Layout, quote } from '../domain/run.js'
 import { isYoung, readTombstone } from '../domain/tombstone.js'
+import { awaitedLater } from '../util/abort.js'
 
 /** The name of a ref at the git host, where a pull request's head has a ref of its own. */
 export function hostRef(ref: string): string {

@@ -1,5 +1,5 @@
 // Reads a sealed run, and verifies what a sandbox stored. A reader believes a commit pointer first, then the handoff whose hash the pointer has.
-import { awaitedLater } from '../util/abort.js'
+
 import { createHash } from 'node:crypto'
 import { HandoffError } from '../domain/errors.js'
 import {
@@ -13,6 +13,7 @@ import {
 import type { Drive, FileDigest } from '../domain/ports.js'
 import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
 import { readTombstone } from '../domain/tombstone.js'
+import { awaitedLater } from '../util/abort.js'
 
 /** Verifies each stored file by its hash. The size is not enough: the drive is known to store wrong bytes of the right size. */
 export async function verifyStored(

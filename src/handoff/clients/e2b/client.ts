@@ -61,9 +61,7 @@ async function openBase(
     return makeMachine(service, created, request)
   } catch (error) {
     // What went wrong first is what matters; a machine that could not be killed ends with its lifetime.
-    await makeMachine(service, created, request)
-      .kill()
-      .catch(ignoreFailure)
+    await makeMachine(service, created, request).kill().catch(ignoreFailure)
     throw error
   }
 }

@@ -1,6 +1,6 @@
 // Which run a question is about, which answer it has, and whether that answer is there. Only reads: an answer that is stored needs nothing else,
 // so what the work needs is loaded only when there is work.
-import { awaitedLater } from '../../util/abort.js'
+
 import type { AppContext } from '../../context.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question, SettledQuestion } from '../../domain/answer.js'
 import { answerIdOf, parseQuestion } from '../../domain/answers/question.js'
@@ -9,6 +9,7 @@ import type { GitHub } from '../../domain/github.js'
 import { type Layout, layout, parseRunId } from '../../domain/run.js'
 import { type AnswerPlace, readAnswer } from '../../store/answer-store.js'
 import { sha256 } from '../../store/run-store.js'
+import { awaitedLater } from '../../util/abort.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import type { AnswerStaleness } from '../pull-request/check-answer.js'
 import { correctionsOf } from '../read-corrections.js'

@@ -1,7 +1,7 @@
 // The comment with an answer: found or created by its marker, edited in place, and ended. A long answer continues in further comments.
 //
 // The marker holds the state, so that a later process (a repeated event, the post step) can read it. The state `done` is never overwritten.
-import { ignoreFailure } from '../../domain/errors.js'
+
 import type { Target } from '../../domain/answers/comment-event.js'
 import {
   askPrefix,
@@ -9,6 +9,7 @@ import {
   readAskMarker,
   writeAskMarker,
 } from '../../domain/answers/comment-marker.js'
+import { ignoreFailure } from '../../domain/errors.js'
 import type { Call, Comment, CommentKey, GitHub } from '../../domain/github.js'
 
 export interface AnswerComment {

@@ -1,9 +1,9 @@
 // Saves the texts that the model has written so far, so that an attempt after a crash does not pay for them again.
 
 import { ignoreFailure } from '../../domain/errors.js'
-import { awaitedLater } from '../../util/abort.js'
 import type { Drive } from '../../domain/ports.js'
 import { decodeNotes, encodeNotes, type Note, type Notes, notesLimit } from '../../domain/summary/notes.js'
+import { awaitedLater } from '../../util/abort.js'
 
 export interface Checkpoint {
   load(): Promise<Notes>

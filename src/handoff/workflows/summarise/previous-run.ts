@@ -1,8 +1,8 @@
 // Finds the earlier run whose summary is kept as far as it is still true: the first candidate that is sealed and intact. Finding none is no error.
 
-import { ignoreFailure } from '../../domain/errors.js'
 import type { AppContext } from '../../context.js'
 import type { Correction } from '../../domain/corrections/correction.js'
+import { ignoreFailure } from '../../domain/errors.js'
 import { readFileTable } from '../../domain/file-table.js'
 import { type Handoff, isOf } from '../../domain/handoff-record.js'
 import { artifact, type Layout, type Repository } from '../../domain/run.js'

@@ -3,7 +3,6 @@
 // The sandbox writes the clone and the tables drawn from it, and is gone before the model is asked. The host reads back every byte that
 // the sandbox stored, and writes the summary, the cache and the handoff record itself.
 
-import { awaitedLater } from '../../util/abort.js'
 import type { AppContext } from '../../context.js'
 import { type Correction, encodeCorrections, keepCorrections } from '../../domain/corrections/correction.js'
 import { HandoffError, ignoreFailure, isHandoffError } from '../../domain/errors.js'
@@ -24,6 +23,7 @@ import { removeNonCanonical } from '../../store/delete-run.js'
 import { findSealed, seal, writePointer } from '../../store/publish-run.js'
 import { prepareRef } from '../../store/ref-store.js'
 import { readSealed, type SealedRun } from '../../store/run-store.js'
+import { awaitedLater } from '../../util/abort.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import { noteSeal } from '../audit-log.js'
 import { correctionsOf } from '../read-corrections.js'
