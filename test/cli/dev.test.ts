@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process'
 import { createServer } from 'node:net'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { connect } from '../service/mcp/kit.js'
 import { runProgram, startProgram } from '../support/run-program.js'
 import { until } from '../support/until.js'
 
@@ -25,7 +24,7 @@ test('a port that is taken is named, with the way to another', async () => {
   expect(stdout + stderr).toBe(`Port ${port} is taken.\nName another one: PORT=… npm run dev\n`)
 })
 
-test('it prints a line that asks a question, that line works, and agents ask with its token over MCP', async () => {
+test('it prints a line that asks a question, and that line works', async () => {
   const probe = createServer()
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
   const { port } = probe.address() as { port: number }
@@ -37,12 +36,6 @@ test('it prints a line that asks a question, that line works, and agents ask wit
   })
   const line = await until('the line for curl', () => /^ {2}curl .*$/m.exec(said)?.[0], 90_000)
   const { stdout } = await promisify(execFile)('sh', ['-c', `${line.replace('curl', 'curl -sS --max-time 60')}`])
-  const [, url = '', token = ''] = /(http\S+)\/api\/ask.*bearer (\w+)/i.exec(line) ?? []
-  const { question, repository } = JSON.parse(/-d '(.*)'/.exec(line)?.[1] ?? '{}') as Record<string, string>
-  await using agent = await connect(url, 'modern', token)
-  const asked = await agent.callTool({ name: 'ask_question', arguments: { repository, question } })
-  expect(asked.structuredContent).toMatchObject({ status: 'done', reused: true })
-  await agent.close()
   child.kill('SIGINT')
   expect(JSON.parse(stdout)).toMatchObject({ status: 'done', text: expect.any(String) })
   expect((await ended).code).toBe(0)
