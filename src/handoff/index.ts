@@ -10,9 +10,14 @@ export { systemClock } from './clients/system-clock.js'
 export type { AppContext, ReadContext } from './context.js'
 export { createContext, createReadContext } from './create-context.js'
 export type { AnswerRecord, Citation, CompletedAnswer } from './domain/answer.js'
-export { type AskEvent, commentEvents, readAskEvent, type Target as AskTarget } from './domain/answers/comment-event.js'
 export { summaryMarker, writeAnswerMarker } from './domain/answers/comment-marker.js'
 export { type Depth, depthNamed, depths } from './domain/answers/depth.js'
+export {
+  type AskEvent,
+  commentEvents,
+  readAskEvent,
+  type Target as AskTarget,
+} from './domain/answers/parse-ask-comment.js'
 export { permalink } from './domain/answers/permalinks.js'
 export { type AskCommand, longestQuestion, parseAskCommand, parseQuestion } from './domain/answers/question.js'
 export {
@@ -66,7 +71,6 @@ export { summaryBlocks } from './domain/summary/summary-blocks.js'
 export { mapConcurrent } from './util/map-concurrent.js'
 export { retryAfterMs } from './util/retry.js'
 export { answerFound, answerQuestion } from './workflows/answer/answer-question.js'
-export { budgetProblem } from './workflows/answer/budget.js'
 export {
   type AnswerRequest,
   type AnswerResult,
@@ -74,11 +78,12 @@ export {
   findAnswer,
   findQueued,
 } from './workflows/answer/find-answer.js'
-export { type FoundLines, findLines, type LinesRequest } from './workflows/answer/find-lines.js'
 export { giveFeedback } from './workflows/answer/give-feedback.js'
 export { answerOrJoin, followAnswer } from './workflows/answer/join-answer.js'
+export { type FoundLines, findLines, type LinesRequest } from './workflows/answer/lines-without-model.js'
 export { failQueued, queueAnswer } from './workflows/answer/queue-answer.js'
 export { correctionsFor } from './workflows/answer/report-answer.js'
+export { budgetProblem } from './workflows/answer/reserve-budget.js'
 export { type ChosenRun, parseRunName, type RunName, resolveRun } from './workflows/answer/resolve-run.js'
 export { passesByItself, retryAfterSeconds, wasInterrupted } from './workflows/answer/retry.js'
 export { withdrawQuestion } from './workflows/answer/withdraw-answer.js'

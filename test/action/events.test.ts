@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Context, Payload } from '../../src/action/event-context.js'
 import type { Options } from '../../src/action/inputs.js'
 import { type Route, routeEvent } from '../../src/action/route-event.js'
-import { readAskEvent } from '../../src/handoff/domain/answers/comment-event.js'
+import { readAskEvent } from '../../src/handoff/domain/answers/parse-ask-comment.js'
 import { exampleEvents as all, askingEvents } from '../support/example-events.js'
 
 /** What a job with the inputs of the quick start would do. */

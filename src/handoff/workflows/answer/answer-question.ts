@@ -14,7 +14,6 @@ import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } fro
 import { awaitedLater, cleanupSignal, delayAbort, orAborted } from '../../util/abort.js'
 import { noteAnswer, noteRefusal } from '../audit-log.js'
 import type { Answered, AnswerJob } from './ask-model.js'
-import { costBefore, reserveBudget } from './budget.js'
 import {
   type AnswerRequest,
   type AnswerResult,
@@ -28,6 +27,7 @@ import { generateAnswer } from './generate-answer.js'
 import { generateComparison } from './generate-comparison.js'
 import { holdLease, type Lease, leaseMs } from './lease.js'
 import { correctionsFor, stalenessAt, storedAnswer } from './report-answer.js'
+import { costBefore, reserveBudget } from './reserve-budget.js'
 import { repositoryOf } from './resolve-run.js'
 import { failureOf, inProgress, passesByItself } from './retry.js'
 import { readThread } from './thread.js'

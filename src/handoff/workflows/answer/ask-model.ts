@@ -8,9 +8,9 @@ import { costOf } from '../../domain/model-prices.js'
 import type { ModelReply, ModelRequest } from '../../domain/ports.js'
 import { sha256 } from '../../store/run-store.js'
 import type { StepTimer } from '../../util/step-timer.js'
-import { answerTokensFor, complete, withText } from '../answer-model.js'
+import { answerTokensFor, complete, withText } from '../call-model.js'
 import type { ChosenRun } from './resolve-run.js'
-import type { OpenRun } from './search-sandbox.js'
+import type { OpenRun } from './search-in-sandbox.js'
 
 export type Answered = Pick<
   CompletedAnswer,

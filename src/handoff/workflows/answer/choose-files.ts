@@ -3,7 +3,7 @@ import type { Usage } from '../../domain/answer.js'
 import { chooseMessages, parseChoice } from '../../domain/answers/choose-prompt.js'
 import { termTokens } from '../../domain/answers/question-cost.js'
 import type { Card } from '../../domain/sandbox-protocol.js'
-import { type Asking, complete } from '../answer-model.js'
+import { type Asking, complete } from '../call-model.js'
 
 export async function chooseFiles(
   job: Asking & { question: { text: string } },

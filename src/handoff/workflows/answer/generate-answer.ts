@@ -8,11 +8,18 @@ import { HandoffError, settleAll } from '../../domain/errors.js'
 import { estimateTokens } from '../../domain/estimate-tokens.js'
 import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest, Searched } from '../../domain/sandbox-protocol.js'
-import { addUsage, tokensToShow, withinContext } from '../answer-model.js'
+import { addUsage, tokensToShow, withinContext } from '../call-model.js'
 import { readSummaryForModel } from '../read-summary.js'
 import { type Answered, type AnswerJob, type AnswerReply, askForAnswer, excerptRecord, outcomeOf } from './ask-model.js'
 import { chooseFiles } from './choose-files.js'
-import { type Look, nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
+import {
+  type Look,
+  nothingShown,
+  type OpenRun,
+  openForReading,
+  type Shown,
+  searchSandbox,
+} from './search-in-sandbox.js'
 import { type SearchTerms, searchTerms } from './search-terms.js'
 
 /** Corrections that the model is shown. */

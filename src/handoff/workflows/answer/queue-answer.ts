@@ -4,8 +4,8 @@ import type { ClaimedAnswer } from '../../domain/answer.js'
 import { failAnswer, isHeld, markQueued } from '../../store/answer-store.js'
 import { cleanupSignal } from '../../util/abort.js'
 import { failedRecord } from './answer-question.js'
-import { reserveBudget } from './budget.js'
 import { type FoundQuestion, newClaim, payerOf, placeOf } from './find-answer.js'
+import { reserveBudget } from './reserve-budget.js'
 
 /** Marks the question's record as queued. Undefined when it is answered already. Rejects with `budget` where the caller could not pay for it. */
 export async function queueAnswer(

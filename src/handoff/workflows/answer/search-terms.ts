@@ -4,7 +4,7 @@ import { parseTerms, termsMessages } from '../../domain/answers/answer-prompt.js
 import { isEnglish } from '../../domain/answers/is-english.js'
 import { namesCode } from '../../domain/answers/names-code.js'
 import { termTokens } from '../../domain/answers/question-cost.js'
-import { type Asking, complete } from '../answer-model.js'
+import { type Asking, complete } from '../call-model.js'
 
 export interface SearchTerms {
   /** Of the model. */

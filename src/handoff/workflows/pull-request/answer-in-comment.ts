@@ -1,7 +1,7 @@
 // Answers a question in a comment: finds the runs that may answer, runs the conversation, and renders the answer as comments. Entry points
 // decide who may ask and how an answer is created; the comments are the same for all of them.
 import type { CompletedAnswer } from '../../domain/answer.js'
-import type { Target } from '../../domain/answers/comment-event.js'
+import type { Target } from '../../domain/answers/parse-ask-comment.js'
 import type { AnswerPlace } from '../../domain/answers/permalinks.js'
 import { answerMarkdown } from '../../domain/answers/render-answer.js'
 import type { ShownCorrection } from '../../domain/corrections/correction.js'

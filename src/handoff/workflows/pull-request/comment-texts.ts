@@ -1,5 +1,5 @@
 // What the comment with an answer says until the answer is there, and when there is none.
-import type { Target } from '../../domain/answers/comment-event.js'
+import type { Target } from '../../domain/answers/parse-ask-comment.js'
 import { isHandoffError } from '../../domain/errors.js'
 import type { GitHub } from '../../domain/github.js'
 import type { Clock } from '../../domain/ports.js'

@@ -1,7 +1,6 @@
 // Carries out `/correct` on a comment of handoff: finds what the comment shows and the lines that it cites, writes or removes the correction, and shows
 // it in that comment. The entry point has checked the permission.
 import type { ReadContext } from '../../context.js'
-import type { Target } from '../../domain/answers/comment-event.js'
 import {
   anyMarker,
   correctionReplyMarker,
@@ -9,6 +8,7 @@ import {
   readAskMarker,
   summaryMarker,
 } from '../../domain/answers/comment-marker.js'
+import type { Target } from '../../domain/answers/parse-ask-comment.js'
 import type { AnswerPlace } from '../../domain/answers/permalinks.js'
 import {
   type CorrectCommand,

@@ -2,13 +2,13 @@
 //
 // The marker holds the state, so that a later process (a repeated event, the post step) can read it. The state `done` is never overwritten.
 
-import type { Target } from '../../domain/answers/comment-event.js'
 import {
   askPrefix,
   type ConversationState,
   readAskMarker,
   writeAskMarker,
 } from '../../domain/answers/comment-marker.js'
+import type { Target } from '../../domain/answers/parse-ask-comment.js'
 import { ignoreFailure } from '../../domain/errors.js'
 import type { Call, Comment, CommentKey, GitHub } from '../../domain/github.js'
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/server.js'
 import type { Repository, StoredComment } from '../../../../src/emulators/github/state.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
-import { readAskEvent } from '../../../../src/handoff/domain/answers/comment-event.js'
+import { readAskEvent } from '../../../../src/handoff/domain/answers/parse-ask-comment.js'
 import type { GitHub, Thread } from '../../../../src/handoff/domain/github.js'
 
 let local: LocalGitHub

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/server.js'
 import type { Pull, Repository, StoredComment } from '../../../../src/emulators/github/state.js'
-import { readAskEvent } from '../../../../src/handoff/domain/answers/comment-event.js'
+import { readAskEvent } from '../../../../src/handoff/domain/answers/parse-ask-comment.js'
 
 let local: LocalGitHub
 let repository: Repository

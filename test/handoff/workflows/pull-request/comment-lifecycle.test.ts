@@ -4,8 +4,8 @@ import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/
 import type { Pull, Repository, StoredComment, Token } from '../../../../src/emulators/github/state.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
 import { systemClock } from '../../../../src/handoff/clients/system-clock.js'
-import type { Target } from '../../../../src/handoff/domain/answers/comment-event.js'
 import { readAskMarker } from '../../../../src/handoff/domain/answers/comment-marker.js'
+import type { Target } from '../../../../src/handoff/domain/answers/parse-ask-comment.js'
 import { HandoffError } from '../../../../src/handoff/domain/errors.js'
 import {
   type Conversation,

@@ -5,9 +5,9 @@ import { HandoffError } from '../../domain/errors.js'
 import { layout, quote } from '../../domain/run.js'
 import { startTimer } from '../../util/step-timer.js'
 import type { CitedPlace } from '../browse.js'
-import { settlingMs } from './budget.js'
+import { settlingMs } from './reserve-budget.js'
 import { type ChosenRun, type RunName, resolveRun, type Where } from './resolve-run.js'
-import { nothingShown, openForReading, type Shown, searchSandbox } from './search-sandbox.js'
+import { nothingShown, openForReading, type Shown, searchSandbox } from './search-in-sandbox.js'
 import { whileAccountIsFull } from './wait-for-account.js'
 
 export interface LinesRequest extends Where {
