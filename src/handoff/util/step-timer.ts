@@ -42,7 +42,7 @@ export function startTimer(ports: Pick<Ports, 'emit' | 'clock'>): StepTimer {
 }
 
 /** A sandbox that is killed when it is disposed of: once, however often that is asked for. */
-export interface OwnedSandbox extends AsyncDisposable {
+interface OwnedSandbox extends AsyncDisposable {
   sandbox: Sandbox
   close(): Promise<void>
 }
