@@ -57,6 +57,10 @@ export function createApiClient() {
       if (before === 'session') await request('/api/auth/logout', 'session', { method: 'POST' })
     },
     hasAccess: () => access !== undefined,
+    withdraw: (place: RunAddress, id: string) =>
+      send(address(`${runPath(place)}/answers/${encodeURIComponent(id)}`, { repository: place.repository }), {
+        method: 'DELETE',
+      }),
     judge: (place: RunAddress, id: string, useful: boolean, signal?: AbortSignal) =>
       send(address(`${runPath(place)}/answers/${encodeURIComponent(id)}`, { repository: place.repository }), {
         method: 'PATCH',

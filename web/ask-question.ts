@@ -77,6 +77,12 @@ async function getAnswer(asking: Asking): Promise<Answer> {
   return await askOrRecover(asking)
 }
 
+/** The reason of a signal when the reader stops a question, and does not only leave it. */
+export const stopped = Symbol('stopped')
+
+/** Without its reader the service would go on from the first word. A question of another caller stays. */
+const takeBack = (id: string, { client, place }: RunView) => client.withdraw(place, id).catch(() => undefined)
+
 /** What the service said of the request so far. */
 interface Accepted {
   id?: string | undefined
@@ -88,6 +94,7 @@ async function askOrRecover(asking: Asking): Promise<Answer> {
   try {
     return await readStream(asking, accepted)
   } catch (error) {
+    if (asking.signal.reason === stopped && accepted.id !== undefined) void takeBack(accepted.id, asking.view)
     if (!asking.signal.aborted && accepted.id !== undefined && mayStillCome(error))
       return await recover(accepted.id, accepted, error, asking)
     throw withRequestId(error, accepted)

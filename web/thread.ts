@@ -2,7 +2,7 @@
 import { announce } from './announce.js'
 import { type AnswerParts, createAnswer, showAnswer, showReuse } from './answer.js'
 import type { Answer, FailedAnswer, PendingAnswer, Question, StoredAnswer } from './api-types.js'
-import { askQuestion } from './ask-question.js'
+import { askQuestion, stopped } from './ask-question.js'
 import { findLines, showCode } from './code-panel.js'
 import { button, element, fill, find, focusOn } from './dom.js'
 import { addEarlier, markEarlier } from './earlier-questions.js'
@@ -200,7 +200,7 @@ export function prepareQuestionBox(currentView: () => RunView | undefined): void
     form.requestSubmit()
   })
   find('stop').addEventListener('click', () => {
-    stopAsking()
+    asking?.abort(stopped)
     announce('Stopped.')
     questionField().focus()
   })

@@ -209,6 +209,20 @@ test('one question at a time: meanwhile every button that asks is off, and says 
   await expect.poll(() => desk.service.questions.length).toBe(3)
 })
 
+test('a question that is stopped is taken back at the service', async () => {
+  const page = await desk.visitRun()
+  desk.service.script.play = async ({ send, pause }) => {
+    send('status', { state: 'accepted', id: someAnswer()['id'] })
+    send('token', { text: 'Some words' })
+    await pause(10_000)
+  }
+  await ask(page, question)
+  await newest(page).getByText('Some words').waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  const withdrawn = () => desk.service.requests.filter(({ method }) => method === 'DELETE').map(({ path }) => path)
+  await expect.poll(withdrawn).toEqual([expect.stringContaining(`/answers/${someAnswer()['id']}?`)])
+})
+
 test('the end of a sandbox is unknown when the question was stopped before it was reported', async () => {
   const page = await desk.visitRun()
   desk.service.script.play = async ({ send, pause }) => {
