@@ -27,14 +27,20 @@ export function openSheet(name: PaneName): void {
 export function closeSheet(): boolean {
   const wasOpen = sheet().open
   if (wasOpen) sheet().close()
+  putBack()
   return wasOpen
+}
+
+function putBack(): void {
+  shown?.column.append(shown.pane)
+  shown = undefined
 }
 
 export function prepareSheet(): void {
   const dialog = sheet()
+  // The event comes later: the sheet may be open again with the other pane.
   dialog.addEventListener('close', () => {
-    shown?.column.append(shown.pane)
-    shown = undefined
+    if (!dialog.open) putBack()
   })
   dialog.addEventListener('click', ({ target }) => {
     if (target === dialog) closeSheet()

@@ -218,6 +218,7 @@ test('signing in that did not succeed says why', async () => {
 })
 
 test('on a phone the code and the contents are sheets, which are accessible, and the focus returns', async () => {
+  desk.service.script.diagram = { nodes: [{ path: 'src/', files: 2, url: null }], edges: [], edgesLeftOut: 0 }
   const page = await desk.visit(runAddress, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
   await enter(page)
   await page.getByLabel('Your question').waitFor()
@@ -231,6 +232,10 @@ test('on a phone the code and the contents are sheets, which are accessible, and
   await page.keyboard.press('Escape')
   await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
   expect(await citation.evaluate((node) => node.ownerDocument.activeElement === node)).toBe(true)
+  await page.getByRole('button', { name: 'Contents' }).click()
+  await page.getByRole('button', { name: 'Who imports whom' }).click()
+  await page.getByRole('dialog', { name: 'Who imports whom' }).locator('.node').waitFor()
+  await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Contents' }).click()
   await page.getByRole('dialog').getByRole('link', { name: 'Which partners are there?' }).click()
   await newest(page).getByRole('heading', { name: 'Which partners are there?' }).waitFor()
