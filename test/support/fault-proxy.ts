@@ -218,7 +218,10 @@ export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest
     .replace(/^\/v1\/fs\/[\w/-]+\/_service\//, '/v1/fs/_service/')
     .replace(/^\/v1\/fs\/handoff\/smoke\/[^/]+/, '/v1/fs/smoke/{id}')
     // An owner may be several names, one in the other, and a repository may be called `runs`.
-    .replace(/^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/(?:[^/]+\/)+?(?=(?:commits|refs|runs)(?:\/|$))/, '/v1/fs/…/')
+    .replace(
+      /^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/(?:[^/]+\/)+?(?=(?:commits|refs|runs)(?:\/|$)|corrections\.json$)/,
+      '/v1/fs/…/',
+    )
     .replace(/^\/v1\/fs\/…\/runs\/(?=(?:commits|refs|runs)(?:\/|$))/, '/v1/fs/…/')
     .replace(/^\/v1\/fs\/handoff\/[^/]+\/[^/]+\/.+/, '/v1/fs/…')
     .replace(/^\/v1\/fs\/handoff(?:\/.+)?$/, '/v1/fs/{folder}')

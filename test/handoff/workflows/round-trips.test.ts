@@ -80,6 +80,7 @@ test('a push that builds on the one before', async () => {
     'GET commits/{sha}.json × 2',
     'GET commits/{sha}.parts.json',
     'GET commits?list=1',
+    'GET corrections.json',
     'GET project/{repository}.git.tar',
     'GET refs/heads/{name}.json × 2',
     'GET stage/{path}?list=1 × 2',
@@ -133,6 +134,7 @@ test('a question, and the same question again', async () => {
     'GET analysis/qa/{id}.json',
     'GET analysis/qa?list=1',
     'GET commits/{sha}.json',
+    'GET corrections.json',
     'HEAD analysis/qa-response.md',
     'POST /v1/tokens',
     'PUT analysis/qa-response.md',
@@ -142,5 +144,10 @@ test('a question, and the same question again', async () => {
   expect(first.model).toBe(2)
   const again = await countedBy(() => ask('How is the token refreshed?'))
   expect(again).toMatchObject({ inside: [], sandboxes: [], model: 0 })
-  expect(again.host).toEqual(['GET analysis/handoff.json', 'GET analysis/qa/{id}.json', 'GET commits/{sha}.json'])
+  expect(again.host).toEqual([
+    'GET analysis/handoff.json',
+    'GET analysis/qa/{id}.json',
+    'GET commits/{sha}.json',
+    'GET corrections.json',
+  ])
 })

@@ -15,7 +15,7 @@ afterAll(async () => {
 })
 
 test('lines that are found and read count as tokens of the caller, whose day may be spent', async () => {
-  const budget = await here.another({ HANDOFF_CALLER_TOKENS: '200000' })
+  const budget = await here.another({ HANDOFF_CALLER_TOKENS: '400000' })
   await using client = await connect(budget.url, 'modern')
   const find = () => client.callTool({ name: 'find_lines', arguments: { repository: name, query: 'refreshToken' } })
   expect((await find()).isError).toBeUndefined()
@@ -24,7 +24,7 @@ test('lines that are found and read count as tokens of the caller, whose day may
   const state = JSON.parse(drive.readFile(path)?.toString() ?? '{}') as { tokens: number; reserved: unknown[] }
   expect(state.reserved).toEqual([])
   expect(state.tokens).toBeGreaterThan(20)
-  drive.write(path, JSON.stringify({ ...state, tokens: 199_000 }))
+  drive.write(path, JSON.stringify({ ...state, tokens: 399_000 }))
   const machines = here.machines()
   const refused = await find()
   expect((refused.content as { text: string }[])[0]?.text).toContain('budget')
