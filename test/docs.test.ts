@@ -99,7 +99,7 @@ describe('README.md', () => {
       ([, path = '']) => path,
     )
     expect(pictures).toHaveLength(2)
-    for (const path of pictures) expect(readFileSync(join(root, path)).length).toBeLessThan(150_000)
+    for (const path of pictures) expect(readFileSync(join(root, path)).length).toBeLessThan(160_000)
   })
 
   test('has no sentence of more than 30 words', () => {

@@ -1,5 +1,5 @@
 // An example to copy: one commit is summarised, one question is asked, everything on this machine.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { answerQuestion, type SummariseResult, summarise } from '../src/handoff/index.js'
 import { type LocalStack, startLocalStack } from './support/local-stack.js'
 import { makeRepository, type TestRepository } from './support/repository.js'
@@ -26,6 +26,9 @@ afterAll(async () => {
   await stack?.close()
   await repository?.[Symbol.asyncDispose]()
 })
+
+// Tests run in any order, so each leaves the model as it found it.
+afterEach(() => stack.clouds.model.clearBehaviours())
 
 const ask = (text: string) =>
   answerQuestion(

@@ -92,7 +92,7 @@ async function makeRepository(): Promise<string> {
 
 async function takePage(browser: Browser, address: string): Promise<void> {
   const page = await browser.newPage({
-    viewport: { width: 1400, height: 860 },
+    viewport: { width: 1280, height: 760 },
     colorScheme: 'light',
   })
   await page.goto(address)

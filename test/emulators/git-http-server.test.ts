@@ -117,7 +117,8 @@ test('a credential is asked for, and only the right one opens', async () => {
 })
 
 test('a push is refused, and what is not there is not found', async () => {
-  const pushed = git('-C', 'whole.git', 'push', remote.cloneUrl('owner/name'), 'HEAD:refs/heads/new')
+  await git('clone', '--quiet', '--bare', remote.cloneUrl('owner/name'), 'pushed.git')
+  const pushed = git('-C', 'pushed.git', 'push', remote.cloneUrl('owner/name'), 'HEAD:refs/heads/new')
   expect(await complaint(pushed)).toContain('403')
   expect(await complaint(git('ls-remote', remote.cloneUrl('owner/none')))).toContain('not found')
   expect((await fetch(`${remote.url}/owner/name.git/config`)).status).toBe(404)

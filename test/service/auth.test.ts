@@ -159,7 +159,7 @@ test('a job learns which repositories are its own without a look at the others, 
   const listed = await call(here.url, '/api/runs', { token: mint({ repository_id: '1001' }) })
   const looked = drive.requests.slice(from).map(({ path }) => path)
   for (const folder of ['octo/secret', 'other', 'Octo']) drive.remove(`${top}/${folder}`)
-  expect(listed.body).toEqual({ repositories: ['Octo/Tools'] })
+  expect(listed.body).toEqual({ repositories: ['Octo/Tools'], models: ['offline-extractive'] })
   expect(looked.filter((path) => /secret|other/.test(path))).toEqual([])
   const before = here.reached()
   const deep = await call(here.url, '/api/health?deep=1', { token: mint({ repository_id: '1001' }) })

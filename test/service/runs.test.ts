@@ -26,8 +26,11 @@ const at = (path: string, more = '') => `/api/runs${path}?repository=${encodeURI
 const idOf = (list: { run: string }[]) => list.map(({ run }) => run)
 
 test('the repositories that the token may see, and no others', async () => {
-  expect((await call(here.url, '/api/runs')).body).toEqual({ repositories: [name] })
-  expect((await call(here.url, '/api/runs', { token: otherToken })).body).toEqual({ repositories: [] })
+  expect((await call(here.url, '/api/runs')).body).toEqual({ repositories: [name], models: ['offline-extractive'] })
+  expect((await call(here.url, '/api/runs', { token: otherToken })).body).toEqual({
+    repositories: [],
+    models: ['offline-extractive'],
+  })
   expect((await call(here.url, at(''), { token: otherToken })).status).toBe(403)
 })
 

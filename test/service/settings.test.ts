@@ -67,19 +67,19 @@ function refusalOf(environment: Record<string, string>): HandoffError | undefine
 test('what a caller may take in a day holds one question at least, for the health check as for the product', async () => {
   const prices = { LLM_PRICE_INPUT: '1', LLM_PRICE_OUTPUT: '1' }
   const budgets: [name: string, value: string, more: Record<string, string>, fits: boolean][] = [
-    ['HANDOFF_CALLER_TOKENS', '100199', { LLM_MODEL: 'gpt-4o' }, false],
-    ['HANDOFF_CALLER_TOKENS', '100200', { LLM_MODEL: 'gpt-4o' }, true],
+    ['HANDOFF_CALLER_TOKENS', '107399', { LLM_MODEL: 'gpt-4o' }, false],
+    ['HANDOFF_CALLER_TOKENS', '107400', { LLM_MODEL: 'gpt-4o' }, true],
     // A model that thinks needs room for it, and for a second request.
-    ['HANDOFF_CALLER_TOKENS', '211999', { LLM_MODEL: 'gpt-6-luna' }, false],
-    ['HANDOFF_CALLER_TOKENS', '212000', { LLM_MODEL: 'gpt-6-luna' }, true],
-    ['HANDOFF_CALLER_TOKENS', '29700', { LLM_MODEL: 'gpt-4o', LLM_CONTEXT_TOKENS: '8000' }, true],
+    ['HANDOFF_CALLER_TOKENS', '226999', { LLM_MODEL: 'gpt-6-luna' }, false],
+    ['HANDOFF_CALLER_TOKENS', '227000', { LLM_MODEL: 'gpt-6-luna' }, true],
+    ['HANDOFF_CALLER_TOKENS', '36900', { LLM_MODEL: 'gpt-4o', LLM_CONTEXT_TOKENS: '8000' }, true],
     ['HANDOFF_CALLER_TOKENS', '1e7', {}, true],
     ['HANDOFF_CALLER_TOKENS', '0', {}, false],
     ['HANDOFF_CALLER_TOKENS', 'many', {}, false],
     ['HANDOFF_CALLER_TOKENS', '', {}, true],
     ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'gpt-4o' }, true],
-    ['HANDOFF_CALLER_COST', '0.29', { LLM_MODEL: 'gpt-4o' }, false],
-    ['HANDOFF_CALLER_COST', '0.30', { LLM_MODEL: 'gpt-4o' }, true],
+    ['HANDOFF_CALLER_COST', '0.31', { LLM_MODEL: 'gpt-4o' }, false],
+    ['HANDOFF_CALLER_COST', '0.32', { LLM_MODEL: 'gpt-4o' }, true],
     ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'no-known-price' }, false],
     ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'no-known-price', ...prices }, true],
     ['HANDOFF_CALLER_COST', '5', { LLM_MODEL: 'no-known-price', LLM_PRICE_INPUT: '1' }, false],
