@@ -21,8 +21,6 @@ export default defineConfig({
     globalSetup: ['global-setup', 'shipped-action', 'recordings-folder'].map((name) => `test/support/${name}.ts`),
     // More workers than the smallest machine has cores: many tests wait for processes and deadlines.
     maxWorkers: 4,
-    // A failure prints the seed of its order: `--sequence.seed=…` repeats it.
-    sequence: { shuffle: { files: true, tests: true } },
     reporters: ['default'],
     projects: [
       { extends: true, test: { ...common, name: 'unit', include: unit } },
