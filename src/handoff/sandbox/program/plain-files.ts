@@ -10,7 +10,7 @@ import { mapConcurrent } from '../../util/map-concurrent.js'
 import { isTemporaryName, type Mount } from './drive9-mount.js'
 import { emit, ProgramError } from './emit-record.js'
 import { gitAt, listTree, openBlobReader } from './survey/git-objects.js'
-import { openUntrusted } from './untrusted-file.js'
+import { looksDeleted, openUntrusted } from './untrusted-file.js'
 
 /** `analysis/tree.json` */
 interface TreeTable {
@@ -96,10 +96,13 @@ function writeEntry(entry: Entry, content: Buffer, directory: string, table: Tre
   table.files.push({ path, bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') })
 }
 
-/** Names that the drive can store: UTF-8, composed (NFC), without backslashes and control characters, up to 255 bytes a part. */
+/**
+ * Names that the drive can store: UTF-8, composed (NFC), without backslashes and control characters, up to 255 bytes a part. The check of the untrusted
+ * account's files must be able to tell them from deleted ones.
+ */
 function isStorableName(path: string, bytes: Buffer): boolean {
   if (!Buffer.from(path, 'utf8').equals(bytes) || path.normalize('NFC') !== path) return false
-  if (/[\\\p{Cc}]/u.test(path)) return false
+  if (/[\\\p{Cc}]/u.test(path) || looksDeleted(path)) return false
   return path
     .split('/')
     .every(

@@ -14,13 +14,12 @@ export async function openUntrusted(path: string, top: string): Promise<FileHand
     },
   )
   try {
-    const [stat, opened, real] = await Promise.all([
-      handle.stat(),
-      readlink(`/proc/self/fd/${handle.fd}`),
-      realpath(top),
-    ])
-    // The name of what was opened tells of a link in any folder of the path.
-    const isInPlace = opened === `${real}/${relative(top, path)}`
+    const real = await realpath(top)
+    // The names are counted before the path is asked for. A second name that is removed before the count is 'deleted' in the path.
+    const stat = await handle.stat()
+    // The path of what was opened tells of a link in any folder of it.
+    const opened = await readlink(`/proc/self/fd/${handle.fd}`)
+    const isInPlace = opened === `${real}/${relative(top, path)}` && !looksDeleted(path)
     if (!stat.isFile() || stat.nlink !== 1 || !isInPlace || !isOwner(stat.uid)) throw notPlain(path, top)
     return handle
   } catch (error) {
@@ -28,6 +27,9 @@ export async function openUntrusted(path: string, top: string): Promise<FileHand
     throw error
   }
 }
+
+/** The kernel adds this to the path of a deleted file, so a file with such a name cannot be told from one. */
+export const looksDeleted = (path: string) => path.endsWith(' (deleted)')
 
 const isOwner = (uid: number) => uid === untrustedUserId || uid === process.getuid?.()
 

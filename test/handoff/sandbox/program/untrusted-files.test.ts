@@ -60,6 +60,11 @@ describe('a file of the untrusted account', () => {
     await expect(openUntrusted(join(top, 'tree/token'), top)).rejects.toMatchObject({ failure: 'internal' })
   })
 
+  test('is refused when its name is what a deleted file would have', async () => {
+    writeFileSync(join(top, 'files.json (deleted)'), '{}')
+    await expect(openUntrusted(join(top, 'files.json (deleted)'), top)).rejects.toMatchObject({ failure: 'internal' })
+  })
+
   test.runIf(process.getuid?.() === 0)('is refused when it belongs to a third account', async () => {
     writeFileSync(join(top, 'files.json'), '{}')
     execFileSync('chown', ['12345', join(top, 'files.json')])
@@ -87,7 +92,7 @@ test('a process that swaps the file while it is opened does not have the secret 
   const ended = once(child, 'exit')
   await once(child.stdout, 'data')
   const seen = { plain: 0, refused: 0, secret: 0 }
-  for (let attempt = 0; attempt < 3_000 || seen.plain === 0 || seen.refused === 0; attempt += 1) {
+  for (let attempt = 0; attempt < 10_000 || seen.plain === 0 || seen.refused === 0; attempt += 1) {
     const text = await openUntrusted(place, top).then(readAll, () => 'refused')
     seen[text === 'plain' ? 'plain' : text === 'refused' ? 'refused' : 'secret'] += 1
   }
@@ -124,7 +129,7 @@ describe('the table of plain files', () => {
     expect(await stored(table)).toEqual([join(top, 'tree/src/a.ts'), 'src/a.ts'])
   })
 
-  test.each(['../../etc/shadow', '/etc/shadow', 'a/../../b', 'a//b', '', '.', 'a\0b'])(
+  test.each(['../../etc/shadow', '/etc/shadow', 'a/../../b', 'a//b', '', '.', 'a\0b', 'a (deleted)'])(
     'with the path %j leads nowhere',
     async (path) => {
       expect(await stored({ files: [row('src/a.ts'), row(path)] })).toEqual([])
