@@ -50,7 +50,9 @@ const pinned = async () => ({ ...(await quickStart()), 'drive9-binary-sha256': p
 test('a sandbox of base whose network cannot be narrowed again ends the run, and is destroyed', async () => {
   const fault = { kind: 'answer', status: 500, body: '{}' } as const
   const takeBack = stack.clouds.sandboxes.rule({ method: 'PUT', path: /\/network$/, fault })
-  const step = await stack.step({ event: stack.push(), inputs: await pinned() })
+  // A commit that no other test summarised needs a sandbox.
+  const sha = await stack.repository.commit({ 'src/pin.ts': 'export const pin = 1\n' })
+  const step = await stack.step({ event: stack.push({ sha }), inputs: await pinned() })
   takeBack()
   expect(step).toMatchObject({ code: 1, errors: [expect.stringContaining('Preparing sandbox')] })
   expect(stack.clouds.sandboxes.sandboxes.at(-1)).toMatchObject({ template: 'base', end: 'killed' })

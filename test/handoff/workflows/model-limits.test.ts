@@ -70,14 +70,18 @@ describe('a model that thinks before it writes', () => {
     expect(record.usage.outputTokens).toBeGreaterThan(1_500)
   })
 
-  test('is asked for search words with the least effort that it knows', async () => {
+  test('is asked for search words and for a choice of files with the least effort that it knows', async () => {
     const before = stack.clouds.model.requests.length
     await answerQuestion(question('Wie wird das Token erneuert und warum so früh?'), stack.makeContext(luna), never)
     const sent = stack.clouds.model.requests
       .slice(before)
       .filter(({ method }) => method === 'POST')
-      .map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
-    expect(sent.map((body) => body['reasoning_effort'])).toEqual(['none', undefined])
+      .map(({ body }) => JSON.parse(body.toString()) as { messages: { content: string }[]; reasoning_effort?: string })
+    expect(sent.map((body) => [body.messages[0]!.content.split('\n')[0], body.reasoning_effort])).toEqual([
+      ['Task: terms', 'none'],
+      ['Task: choose', 'none'],
+      ['Task: answer', undefined],
+    ])
   })
 
   test('that has no room for a word says which setting to raise, and nothing is sealed or kept', async () => {
@@ -97,9 +101,11 @@ describe('an answer', () => {
     const before = stack.clouds.model.prompts.length
     const { record } = await answerQuestion(question('How does refreshToken() work?'), stack.context, never)
     expect(record.text).toContain('src/token')
-    const [one, two] = stack.clouds.model.prompts.slice(before)
+    const sent = stack.clouds.model.prompts.slice(before)
+    const [one, two, ...others] = sent.filter(({ task }) => task === 'answer')
+    expect(others).toEqual([])
     expect(two!.maxTokens).toBe(4 * one!.maxTokens!)
-    expect(record.usage.inputTokens).toBe(one!.inputTokens + two!.inputTokens)
+    expect(record.usage.inputTokens).toBe(sent.reduce((sum, { inputTokens }) => sum + inputTokens, 0))
     expect(record.rounds).toBe(1)
   })
 
@@ -123,7 +129,8 @@ describe('an answer', () => {
       return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: lines.join('') }
     })
     const context = stack.makeContext({ LLM_BASE_URL: server.url, LLM_API_KEY: 'any-word', LLM_MODEL: 'my-own-model' })
-    const { record } = await answerQuestion(question('How does refreshToken() work?'), context, never)
+    const asking = question('How does refreshToken() work?', { depth: 'quick' })
+    const { record } = await answerQuestion(asking, context, never)
     expect(record).toMatchObject({ truncated: false, text: 'The token is refreshed in time.' })
     const shown = stack.events.flatMap((event) => (event.type === 'model-text' ? [event.text] : []))
     expect(shown.join('').trim()).toBe('The token is')
@@ -187,7 +194,7 @@ describe('a model that takes 8,000 tokens in one request', () => {
       stack.makeContext(small),
       never,
     )
-    const shown = stack.clouds.model.prompts[before]!.text
+    const shown = stack.clouds.model.prompts.slice(before).find(({ task }) => task === 'answer')!.text
     for (const { path, from } of record.excerpts)
       expect(shown).toContain(`=== file ${JSON.stringify(path)} lines ${from}-`)
   })

@@ -112,13 +112,13 @@ describe('what is shown of it', () => {
   const place = { host: 'github.com', repository: 'octo/tools' }
   const at = (sha: string, lines: string) => `https://github.com/octo/tools/blob/${sha}/src/token.ts#${lines}`
 
-  test('permalinks go to the right commit, in the words and in the list', () => {
+  test('permalinks go to the right commit, and no source is listed twice', () => {
     const markdown = answerMarkdown(record, place, { form: 'comment' })
     for (const [label, url] of [
       ['1f0c3de:src/token.ts:40', at(A, 'L40')],
       ['8a21b07:src/token.ts:41', at(B, 'L41')],
     ] as const)
-      expect(markdown.split(`[\`${label}\`](${url})`)).toHaveLength(3)
+      expect(markdown.split(`[\`${label}\`](${url})`)).toHaveLength(2)
     expect(markdown).toContain('Compared `1f0c3de` with `8a21b07` of `octo/tools`.')
     const data = answerData(record, place)
     expect(data.citations.map(({ label, url, commit }) => [label, url, commit])).toEqual([

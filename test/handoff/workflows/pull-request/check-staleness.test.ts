@@ -77,7 +77,7 @@ describe('after a push', () => {
     const answered = folder.commit({ 'a.ts': lines(30), 'b.ts': `b\n${lines(3)}`, 'c.ts': 'one\ntwo\n' })
     const renamed = folder.commit({ 'a.ts': null, 'moved.ts': lines(30) })
     expect(await note(answered, renamed, [cite('a.ts', 3)])).toBe(
-      `${start}, 1 cited file changed; still valid: the one cited range did not change`,
+      `${start}, 1 cited file changed; still valid: the one cited range did not change; the one cited range moved: a.ts:3 to moved.ts`,
     )
     const removed = folder.commit({ 'b.ts': null })
     expect(await note(answered, removed, [cite('b.ts', 3)])).toBe(
