@@ -28,7 +28,7 @@ export async function openUntrusted(path: string, top: string): Promise<FileHand
   }
 }
 
-/** The kernel adds this to the path of a deleted file, so a file with such a name cannot be told from one. */
+/** The kernel adds this to the path of a deleted file, so a file with such a name looks like one. */
 export const looksDeleted = (path: string) => path.endsWith(' (deleted)')
 
 const isOwner = (uid: number) => uid === untrustedUserId || uid === process.getuid?.()
