@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{e as s}from"./chunk-AX6VE336.js";import{a as t}from"./chunk-YKBBMY7I.js";async function b(r,e,{clock:c,signal:n,doing:u}){for(let o=1;;o+=1)try{return await r(o)}catch(a){let{milliseconds:l,late:i}=e(a,o);await c.sleep(l,n).catch(()=>{let m=s(n,u);throw i!==void 0&&m.code==="timeout"?i():m})}}t(b,"retry");var d=t((r,e)=>r*2**(e-1),"doubled");export{b as a,d as b};

@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{e as i}from"./chunk-AX6VE336.js";import{a as e}from"./chunk-YKBBMY7I.js";var b=new WeakMap;function c(...o){let r=AbortSignal.any(o);return b.set(r,o),r}e(c,"anySignal");async function m(o,r,a){let n=Promise.withResolvers(),t=e(()=>n.reject(i(r,a)),"stop");return r.aborted&&t(),r.addEventListener("abort",t),Promise.race([o,n.promise]).finally(()=>r.removeEventListener("abort",t))}e(m,"orAborted");export{c as a,m as b};

@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{a}from"./chunk-X2W6XU3P.js";import"./chunk-UR3Q7NZ6.js";import"./chunk-6NHFVIOQ.js";import"./chunk-UXNQQNSD.js";import"./chunk-JJNTG4YJ.js";import"./chunk-JUOA7LJH.js";import"./chunk-7VYTD3RG.js";import"./chunk-PFMFL5KW.js";import"./chunk-AX6VE336.js";import"./chunk-YKBBMY7I.js";export{a as makeSandboxes};

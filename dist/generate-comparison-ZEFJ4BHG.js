@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{la as a,ma as b}from"./chunk-R6RDU224.js";import"./chunk-3ZAV3WAZ.js";import"./chunk-S47XLQ25.js";import"./chunk-5476ZCAN.js";import"./chunk-ECA3DFYX.js";import"./chunk-4F7IUUGE.js";import"./chunk-JUOA7LJH.js";import"./chunk-EHWMYIEY.js";import"./chunk-AX6VE336.js";import"./chunk-YKBBMY7I.js";export{b as generateComparison,a as refuseSame};
