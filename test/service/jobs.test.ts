@@ -375,7 +375,8 @@ describe('comments', () => {
       here.queues.advance(20)
       return comments().some(({ body }) => body.includes('state=done'))
     })
-    expect([comments().length, model.requests.length - before]).toEqual([1, 1])
+    const late = comments().filter(({ body }) => body.includes('report late?'))
+    expect([late.length, model.requests.length - before]).toEqual([1, 1])
   }, 60_000)
 
   test('the comment of an account without permission leaves nothing: no file, no job, and one request to GitHub', async () => {
