@@ -53,11 +53,20 @@ export function noteAnswer(tools: Tools, repository: Repository, record: Complet
   })
 }
 
-export function noteRemoval(tools: Tools, repository: Repository, runs: readonly string[]): Promise<void> {
-  if (runs.length === 0) return Promise.resolve()
-  const key = `prune-${sha256(runs.join(' ')).slice(0, 40)}`
-  const entries = runs.map((run) => ({ type: 'prune', subjects: [`run:${run}`], summary: { run } }))
-  return note(tools, repository, key, ...entries)
+/** The most entries that drive9 takes in one request. */
+const mostAtOnce = 500
+
+export async function noteRemoval(tools: Tools, repository: Repository, runs: readonly string[]): Promise<void> {
+  for (let from = 0; from < runs.length; from += mostAtOnce) {
+    const some = runs.slice(from, from + mostAtOnce)
+    const key = `prune-${sha256(some.join(' ')).slice(0, 40)}`
+    await note(
+      tools,
+      repository,
+      key,
+      ...some.map((run) => ({ type: 'prune', subjects: [`run:${run}`], summary: { run } })),
+    )
+  }
 }
 
 /** At most one for a caller and a day, so that a caller without a budget cannot fill the journal. */

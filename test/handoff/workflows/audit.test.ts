@@ -5,6 +5,7 @@ import { makeJournal } from '../../../src/handoff/clients/drive9/journal.js'
 import { parseRepository } from '../../../src/handoff/domain/run.js'
 import { answerQuestion, planPrune, prune, summarise } from '../../../src/handoff/index.js'
 import { makeBudgets } from '../../../src/handoff/store/caller-budgets.js'
+import { noteRemoval } from '../../../src/handoff/workflows/audit-log.js'
 import { type AuditEntry, readAudit } from '../../../src/handoff/workflows/read-audit.js'
 import { type LocalStack, startLocalStack } from '../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
@@ -117,6 +118,16 @@ test('removed runs are noted, and what stays is not', async () => {
   const rows: AuditEntry[] = []
   await readAudit(journal, '/handoff', there.repository, (entry) => rows.push(entry), never)
   expect(rows.map(({ type, run }) => ({ type, run }))).toEqual([{ type: 'prune', run: old }])
+})
+
+test('more removed runs than one request may have are all noted', async () => {
+  await using there = await makeStoredRuns()
+  const journal = makeJournal({ server: there.drive.url, key: there.drive.ownerKey })
+  const runs = Array.from({ length: 1_001 }, (_, index) => `${sha(index)}-first`)
+  await noteRemoval({ ...there.context, journal }, there.repository, runs)
+  const rows: AuditEntry[] = []
+  await readAudit(journal, '/handoff', there.repository, (entry) => rows.push(entry), never)
+  expect(rows.map(({ run }) => run)).toEqual(runs)
 })
 
 test('a caller without a budget is noted once a day', async () => {
