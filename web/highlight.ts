@@ -38,7 +38,8 @@ export function tokenise(lines: readonly string[], language: Language): Token[][
 
 const word = /[\p{L}_][\p{L}\p{N}_]*/uy
 const wordWithDashes = /[\p{L}_-][\p{L}\p{N}_-]*/uy
-const number = /(?:0[xXoObB][\da-fA-F_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)[a-zA-Z%]*/y
+/** Also what follows the digits: the `x1F` of `0x1F`, the `px` of `12px`. */
+const number = /\d\w*(?:\.\d\w*)?(?:(?<=[eE])[+-]\d+)?%?/y
 
 /** What begins at one place: a token, or characters without a colour. */
 interface Next {

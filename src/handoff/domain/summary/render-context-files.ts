@@ -169,5 +169,5 @@ function resourceOf(directory: string | undefined, { target }: ContextFiles): st
   const url = permalink(target.place, target.commit, { path: `${directory ?? 'README.md'}`, from: 1, to: 1 })
   if (url === null) return undefined
   const [file] = url.split(/[?#]/)
-  return directory === undefined ? file!.replace(/\/(?:blob|src)\/.*$/, '') : file!.replace('/blob/', '/tree/')
+  return directory === undefined ? file!.split(/\/(?:blob|src)\//)[0] : file!.replace('/blob/', '/tree/')
 }
