@@ -32,24 +32,27 @@ export type Draft = ReturnType<typeof createDraft>
 /** Shows the text as the model writes it: plain, because only the finished answer is parsed and checked. */
 export function createDraft({ words }: AnswerParts) {
   const text = document.createTextNode('')
-  let held = false
+  let isOld = false
+  const hold = () => words.classList.add('held')
   return {
     append(piece: string) {
       if (!text.parentNode) fill(words, element('p', { class: 'draft' }, text))
-      if (held) text.data = ''
-      held = false
+      if (isOld) text.data = ''
+      isOld = false
       words.classList.remove('held')
       text.appendData(withoutBidi(piece))
     },
-    /** The text stays, paler, until other text replaces it. */
-    hold() {
-      held = true
-      words.classList.add('held')
+    /** The text is paler until it goes on. */
+    hold,
+    /** … until other text replaces it. */
+    replace() {
+      isOld = true
+      hold()
     },
     end() {
       words.classList.remove('held')
     },
-    hasText: () => text.data !== '' && !held,
+    hasText: () => text.data !== '' && !isOld,
   }
 }
 
@@ -96,13 +99,17 @@ function actions(answer: Answer, view: RunView): Child {
   )
 }
 
-/** The word is kept beside the answer. The button that was pressed stays pressed when it is. */
+/** The word is kept beside the answer. The button of the word that is kept is pressed. */
 function feedback(answer: Answer, view: RunView): Child {
-  const buttons = [true, false].map((useful) =>
-    button(useful ? 'Useful' : 'Not useful', { class: 'plain', 'aria-pressed': 'false' }, async () => {
+  const words = [true, false]
+  const press = (own: boolean | undefined) => {
+    for (const [index, one] of buttons.entries()) one.setAttribute('aria-pressed', String(words[index] === own))
+  }
+  const buttons = words.map((useful) =>
+    button(useful ? 'Useful' : 'Not useful', { class: 'plain' }, async () => {
       try {
         await view.client.judge(view.place, answer.id, useful, view.signal)
-        for (const [index, one] of buttons.entries()) one.setAttribute('aria-pressed', String((index === 0) === useful))
+        press(useful)
         fill(place)
         announce('Your feedback is kept.')
       } catch (error) {
@@ -111,6 +118,7 @@ function feedback(answer: Answer, view: RunView): Child {
     }),
   )
   const place = element('div', { class: 'problems' })
+  press(answer.feedback?.own)
   return element('span', { class: 'row' }, buttons, place)
 }
 
@@ -149,7 +157,7 @@ function sources(answer: Answer, view: RunView): Child {
 }
 
 function details(answer: Answer): Child {
-  const { usage, cost, acceptedAt, completedAt } = answer
+  const { usage, cost, acceptedAt, completedAt, feedback } = answer
   const total = Date.parse(completedAt) - Date.parse(acceptedAt)
   const facts: [string, string | false | undefined][] = [
     ['Citations', answer.verified],
@@ -158,6 +166,7 @@ function details(answer: Answer): Child {
     ['Cost', cost && `$${cost.amount.toFixed(cost.amount < 0.1 ? 4 : 2)}`],
     ['Time', total >= 0 && seconds(total)],
     ['Steps', stepTimes(answer.seconds)],
+    ['Readers', feedback && `useful to ${feedback.useful}, not useful to ${feedback.notUseful}`],
     ['Commit', shortCommit(answer.commit)],
     ['Answer', answer.id],
   ]

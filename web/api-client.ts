@@ -57,16 +57,9 @@ export function createApiClient() {
       if (before === 'session') await request('/api/auth/logout', 'session', { method: 'POST' })
     },
     hasAccess: () => access !== undefined,
-    withdraw: (place: RunAddress, id: string) =>
-      send(address(`${runPath(place)}/answers/${encodeURIComponent(id)}`, { repository: place.repository }), {
-        method: 'DELETE',
-      }),
+    withdraw: (place: RunAddress, id: string) => send(answerAddress(place, id), { method: 'DELETE' }),
     judge: (place: RunAddress, id: string, useful: boolean, signal?: AbortSignal) =>
-      send(address(`${runPath(place)}/answers/${encodeURIComponent(id)}`, { repository: place.repository }), {
-        method: 'PATCH',
-        body: JSON.stringify({ useful }),
-        signal,
-      }),
+      send(answerAddress(place, id), { method: 'PATCH', body: JSON.stringify({ useful }), signal }),
     repositories: (signal?: AbortSignal) => read<{ repositories: string[]; models?: string[] }>('/api/runs', signal),
     runs: (repository: string, cursor?: string, signal?: AbortSignal) =>
       read<RunPage>(address('/api/runs', { repository, cursor }), signal),
@@ -77,13 +70,18 @@ export function createApiClient() {
     answers: (place: RunAddress, { cursor, limit }: { cursor?: string; limit?: number }, signal?: AbortSignal) =>
       read<AnswerPage>(address(`${runPath(place)}/answers`, { repository: place.repository, cursor, limit }), signal),
     answer: (place: RunAddress, id: string, signal?: AbortSignal) =>
-      read<StoredAnswer>(
-        address(`${runPath(place)}/answers/${encodeURIComponent(id)}`, { repository: place.repository }),
-        signal,
-      ),
+      read<StoredAnswer>(answerAddress(place, id), signal),
     lines: (place: RunAddress, { path, from, to }: Citation, answer: string, signal?: AbortSignal) =>
       read<Lines>(address(`${runPath(place)}/files`, { repository: place.repository, path, from, to, answer }), signal),
-    ask: (question: Question, signal: AbortSignal) => ask(send, question, signal),
+    async *ask(question: Question, signal: AbortSignal) {
+      const options = { body: JSON.stringify(question), accept: eventsOrJson, signal }
+      yield* eventsOf(await send('/api/ask', options), signal)
+    },
+    /** The events of an answer that is being made, after the event with the id `since`. */
+    async *follow(place: RunAddress, id: string, since: string | undefined, signal: AbortSignal) {
+      const options = { accept: eventsOrJson, since, signal, startMs: quickStartMs }
+      yield* eventsOf(await send(answerAddress(place, id), options), signal)
+    },
   }
 }
 
@@ -99,6 +97,9 @@ function checkToken(text: string): string {
 
 const runPath = ({ run }: RunAddress) => `/api/runs/${encodeURIComponent(run)}`
 
+const answerAddress = (place: RunAddress, id: string) =>
+  address(`${runPath(place)}/answers/${encodeURIComponent(id)}`, { repository: place.repository })
+
 function address(path: string, query: Record<string, string | number | undefined>): string {
   const given = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value))
@@ -110,7 +111,16 @@ interface RequestOptions {
   method?: string
   body?: string
   accept?: string
+  /** The id of the last event that was seen. */
+  since?: string | undefined
+  /** A response that begins later counts as lost. */
+  startMs?: number
 }
+
+const eventsOrJson = 'text/event-stream, application/json;q=0.9'
+
+/** A request on a dead connection gets no reply; a new request may use another connection. */
+export const quickStartMs = 10_000
 
 type Send = (path: string, options: RequestOptions) => Promise<Response>
 
@@ -119,9 +129,14 @@ async function request(
   access: { token: string } | 'session' | undefined,
   options: RequestOptions,
 ): Promise<Response> {
-  const { signal, body, accept = 'application/json', method = body ? 'POST' : 'GET' } = options
+  const { signal, body, since, accept = 'application/json', method = body ? 'POST' : 'GET', startMs } = options
   const authorization = typeof access === 'object' ? { authorization: `Bearer ${access.token}` } : {}
-  const headers = { ...authorization, accept, ...(body ? { 'content-type': 'application/json' } : {}) }
+  const headers = {
+    ...authorization,
+    accept,
+    ...(body ? { 'content-type': 'application/json' } : {}),
+    ...(since === undefined ? {} : { 'last-event-id': since }),
+  }
   const response = await fetchWithTimeout(
     path,
     {
@@ -133,15 +148,21 @@ async function request(
       redirect: 'error',
     },
     signal,
+    startMs,
   )
   if (!response.ok) throw await readProblem(response)
   return response
 }
 
 /** Resolves when the response begins. A dead connection reports no error, so a long silence counts as a loss. */
-async function fetchWithTimeout(path: string, options: RequestInit, signal?: AbortSignal): Promise<Response> {
+async function fetchWithTimeout(
+  path: string,
+  options: RequestInit,
+  signal: AbortSignal | undefined,
+  startMs = longestSilence,
+): Promise<Response> {
   const silence = new AbortController()
-  const timer = setTimeout(() => silence.abort(), longestSilence)
+  const timer = setTimeout(() => silence.abort(), startMs)
   try {
     return await fetch(path, { ...options, signal: AbortSignal.any([silence.signal, ...(signal ? [signal] : [])]) })
   } catch (error) {
@@ -152,9 +173,7 @@ async function fetchWithTimeout(path: string, options: RequestInit, signal?: Abo
 }
 
 /** Yields the events of an answer. A response that is no stream yields the same events. */
-async function* ask(send: Send, question: Question, signal: AbortSignal): AsyncGenerator<ServerEvent> {
-  const body = JSON.stringify(question)
-  const response = await send('/api/ask', { body, accept: 'text/event-stream, application/json;q=0.9', signal })
+async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   if (response.body && response.headers.get('content-type')?.startsWith('text/event-stream')) {
     yield* readUntilLoss(response.body, signal)
     return

@@ -98,6 +98,8 @@ export interface Answer extends ListedAnswer {
   text: string
   blocks: MarkdownBlock[]
   code: Lines[]
+  /** Whether it was useful to its readers, and to this one. */
+  feedback?: { useful: number; notUseful: number; own?: boolean | undefined } | undefined
 }
 
 export type StoredAnswer = Answer | PendingAnswer | FailedAnswer

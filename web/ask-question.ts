@@ -1,9 +1,11 @@
-// From a question to its answer on the page: reads the stream and draws its steps. After a lost connection it looks for the answer, or asks again.
+// From a question to its answer on the page: reads the stream and draws its steps. After a lost connection it continues the stream, looks for the answer, or
+// asks again.
 import { announce } from './announce.js'
 import { type AnswerParts, createDraft, type Draft } from './answer.js'
-import { lostConnection, Problem } from './api-client.js'
+import { lostConnection, Problem, quickStartMs } from './api-client.js'
 import type { Answer, FailedAnswer, ProblemDocument, Question, StatusEvent } from './api-types.js'
 import { clearProblem, showProblem } from './error-panel.js'
+import type { ServerEvent } from './event-source.js'
 import { seconds } from './format.js'
 import { findRecord } from './recover-answer.js'
 import type { RunView } from './run-view.js'
@@ -72,6 +74,7 @@ async function getAnswer(asking: Asking): Promise<Answer> {
     if (asking.signal.aborted || !(error instanceof Abandoned)) throw error
   }
   const text = 'The connection was lost; asking again'
+  asking.draft.replace()
   asking.timeline.restart(text)
   announce(`${text}.`)
   return await askOrRecover(asking)
@@ -87,17 +90,20 @@ const takeBack = (id: string, { client, place }: RunView) => client.withdraw(pla
 interface Accepted {
   id?: string | undefined
   requestId?: string | undefined
+  /** The id of the last event that has one. The stream continues after it. */
+  last?: string | undefined
 }
 
 async function askOrRecover(asking: Asking): Promise<Answer> {
   const accepted: Accepted = {}
   try {
-    return await readStream(asking, accepted)
+    return await readStream(asking.view.client.ask(asking.question, asking.signal), asking, accepted)
   } catch (error) {
-    if (asking.signal.reason === stopped && accepted.id !== undefined) void takeBack(accepted.id, asking.view)
     if (!asking.signal.aborted && accepted.id !== undefined && mayStillCome(error))
       return await recover(accepted.id, accepted, error, asking)
     throw withRequestId(error, accepted)
+  } finally {
+    if (asking.signal.reason === stopped && accepted.id !== undefined) void takeBack(accepted.id, asking.view)
   }
 }
 
@@ -105,21 +111,31 @@ async function askOrRecover(asking: Asking): Promise<Answer> {
 const withRequestId = (error: unknown, { requestId }: Accepted) =>
   error instanceof Problem ? new Problem({ requestId, ...error.document }) : error
 
-async function readStream(asking: Asking, accepted: Accepted): Promise<Answer> {
-  const { question, view, draft, signal } = asking
-  for await (const [name, data] of view.client.ask(question, signal)) {
+async function readStream(
+  events: AsyncIterable<ServerEvent>,
+  asking: Asking,
+  accepted: Accepted,
+  onSign = () => {},
+): Promise<Answer> {
+  for await (const [name, data, id] of events) {
     if (name === 'answer') return data as Answer
     if (name === 'error') throw new Problem(data as ProblemDocument)
-    if (name === 'token') {
-      if (!draft.hasText()) announce('The answer is being written.')
-      draft.append(String((data as { text: string }).text))
-    }
+    onSign()
+    if (name === 'token') showWords(String((data as { text: string }).text), asking)
     if (name === 'status') handleStatus(data as StatusEvent, accepted, asking)
+    accepted.last = id ?? accepted.last
   }
   throw lostConnection()
 }
 
-function handleStatus(event: StatusEvent, accepted: Accepted, { timeline }: Asking): void {
+function showWords(text: string, { draft, timeline }: Asking): void {
+  const spoken = timeline.endSearch() ?? (draft.hasText() ? undefined : 'The answer is being written.')
+  if (spoken) announce(spoken)
+  draft.append(text)
+}
+
+function handleStatus(event: StatusEvent, accepted: Accepted, { timeline, draft }: Asking): void {
+  if (event.state === 'restarted') draft.replace()
   if (event.state === 'looking') accepted.requestId = event.requestId
   if (event.state === 'accepted' || event.state === 'joined') accepted.id = event.id
   const spoken = timeline.handleStatus(event)
@@ -136,10 +152,22 @@ async function recover(id: string, accepted: Accepted, reason: Problem, asking: 
   const headline = isQueued
     ? 'The time of this request is over; waiting for the answer'
     : 'The connection was lost; looking for the answer'
-  draft.hold()
-  timeline.startSearch(headline)
+  const lose = () => {
+    draft.hold()
+    timeline.startSearch(headline)
+  }
+  lose()
   announce(`${headline}.`)
-  const record = await findRecord((within) => view.client.answer(view.place, id, within), signal)
+  const record = await findRecord(async (onSign) => {
+    try {
+      return await readStream(view.client.follow(view.place, id, accepted.last, signal), asking, accepted, onSign)
+    } catch {
+      // The record says what became of the question, and reading it fails for the same reason.
+      signal.throwIfAborted()
+      lose()
+      return view.client.answer(view.place, id, AbortSignal.any([signal, AbortSignal.timeout(quickStartMs)]))
+    }
+  }, signal)
   // Read from the store, but made for this question.
   if (record?.status === 'done') return { ...record, reused: record.reusedFrom !== undefined }
   if (record) throw failureOf(record, accepted, isQueued)

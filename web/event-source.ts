@@ -3,8 +3,8 @@
 /** The service sends a ping every ten seconds. After this silence the connection counts as lost, whatever its state says. */
 export const longestSilence = 30_000
 
-/** An event's name, and its data as parsed JSON. */
-export type ServerEvent = [name: string, data: unknown]
+/** An event's name, its data as parsed JSON, and what continues after it, where it has that. */
+export type ServerEvent = [name: string, data: unknown, id?: string]
 
 /**
  * Skips comments (pings) and events without data. Throws when the stream breaks off, or when no byte arrives for `silence` milliseconds.
@@ -43,15 +43,18 @@ async function withTimeout<T>(milliseconds: number, work: Promise<T>): Promise<T
 
 function parseEvent(frame: string): ServerEvent | undefined {
   let name = 'message'
+  let id: string | undefined
   const data: string[] = []
   for (const line of frame.split(/\r?\n/)) {
     const [, field, value = ''] = /^([a-z]+): ?(.*)$/s.exec(line) ?? []
     if (field === 'event') name = value
+    if (field === 'id') id = value
     if (field === 'data') data.push(value)
   }
   if (data.length === 0) return undefined
   try {
-    return [name, JSON.parse(data.join('\n'))]
+    const value: unknown = JSON.parse(data.join('\n'))
+    return id === undefined ? [name, value] : [name, value, id]
   } catch {
     return undefined
   }

@@ -4,20 +4,23 @@ import type { Answer, FailedAnswer, StoredAnswer } from './api-types.js'
 
 const waits = [500, 1_000, 2_000, 3_000]
 const longestSearch = 120_000
-/** A request on a dead connection gets no reply; a new request may use another connection. */
-const longestRequest = 10_000
 
-/** `load(signal)` reads the stored record. Resolves with the answer or its failure; undefined when neither appears in time. */
+/**
+ * `load` looks for the answer, and calls `onSign` when the service says more of it. Resolves with the answer or its failure; undefined when neither
+ * appears in two minutes after the last sign.
+ */
 export async function findRecord(
-  load: (signal: AbortSignal) => Promise<StoredAnswer>,
+  load: (onSign: () => void) => Promise<StoredAnswer>,
   signal: AbortSignal,
 ): Promise<Answer | FailedAnswer | undefined> {
-  const end = performance.now() + longestSearch
+  let end = performance.now() + longestSearch
   for (let tries = 0; performance.now() < end; tries += 1) {
     await wait(waits[Math.min(tries, waits.length - 1)]!, signal)
-    const found = await load(AbortSignal.any([signal, AbortSignal.timeout(longestRequest)])).catch((reason: unknown) =>
-      reason instanceof Problem ? reason : undefined,
-    )
+    const onSign = () => {
+      end = performance.now() + longestSearch
+      tries = -1
+    }
+    const found = await load(onSign).catch((reason: unknown) => (reason instanceof Problem ? reason : undefined))
     signal.throwIfAborted()
     if (found instanceof Problem) {
       if (found.document.status !== 404 && !isTemporary(found.document)) throw found

@@ -68,9 +68,19 @@ export function createTimeline() {
     },
     /** The connection is lost: the fate of a running sandbox is not known. */
     startSearch(text: string) {
+      setHeadline(text)
+      if (lastOpen('step', 'search')) return
       closeAll(() => 'unknown')
       open('step', 'search')
-      setHeadline(text)
+    },
+    /** The words come again. Undefined when they were never lost. */
+    endSearch(): string | undefined {
+      const search = lastOpen('step', 'search')
+      if (!search) return undefined
+      search.close(now(), 'done')
+      open('step', 'answer')
+      setHeadline(nameOf('answer'))
+      return 'The connection is back.'
     },
     /** The question is asked again; new rows follow the old ones. */
     restart(text: string) {

@@ -78,7 +78,7 @@ export {
   findAnswer,
   findQueued,
 } from './workflows/answer/find-answer.js'
-export { giveFeedback } from './workflows/answer/give-feedback.js'
+export { feedbackOn, giveFeedback } from './workflows/answer/give-feedback.js'
 export { answerOrJoin, followAnswer } from './workflows/answer/join-answer.js'
 export { type FoundLines, findLines, type LinesRequest } from './workflows/answer/lines-without-model.js'
 export { failQueued, queueAnswer } from './workflows/answer/queue-answer.js'

@@ -16,8 +16,8 @@ afterAll(async () => {
 })
 
 const ask = (question: string) => ({ repository: name, run: here.run.run, question })
-const say = (body: unknown, options: Record<string, unknown> = {}) =>
-  call(here.url, answer.self, {
+const say = (body: unknown, options: Record<string, unknown> = {}, self = answer.self) =>
+  call(here.url, self, {
     method: 'PATCH',
     body: JSON.stringify(body),
     headers: { 'content-type': 'application/json' },
@@ -48,6 +48,28 @@ test('it is no answer: the list of answers stays as it is', async () => {
   const folder = `/api/runs/${here.run.run}/answers?repository=${encodeURIComponent(name)}`
   const { answers } = (await call(here.url, folder)).body
   expect(answers.map(({ id }: { id: string }) => id)).toEqual([answer.id])
+})
+
+test('an answer that is read later has the word of its reader, and how many found it useful', async () => {
+  const { self } = (await post(here.url, ask('Who has judged this?'))).body
+  const read = async (reader = token) => (await call(here.url, self, { token: reader })).body.feedback
+  expect(await read()).toBeUndefined()
+  await say({ useful: false }, {}, self)
+  await say({ useful: true }, { token: otherToken }, self)
+  expect([await read(), await read(otherToken)]).toEqual([
+    { useful: 1, notUseful: 1, own: false },
+    { useful: 1, notUseful: 1, own: true },
+  ])
+})
+
+test.each([
+  ['drive9 refuses to give', { kind: 'answer', status: 403, body: '{"error":"no"}' }],
+  ['cannot be decoded', { kind: 'answer', status: 200, body: '{"version":1}' }],
+] as const)('feedback that %s prevents no answer', async (_what, fault) => {
+  const takeBack = here.stack.clouds.drive.rule({ method: 'GET', path: /feedback\.json/, fault })
+  const { status, body } = await call(here.url, answer.self)
+  takeBack()
+  expect({ status, text: body.text !== '', feedback: body.feedback }).toEqual({ status: 200, text: true })
 })
 
 test('a stranger is refused before anything is read, and so is what makes no sense', async () => {

@@ -50,7 +50,7 @@ const notBrokenYet = [
   /^(drive|inside) +(GET|PUT) \/v1\/fs\/…\/runs\/\{run\}\/README\.md$/,
   /^drive +(GET|PUT) \/v1\/fs\/…\/runs\/\{run\}\/analysis\/corrections\.json$/,
   /^drive +HEAD \/v1\/fs\/…\/(corrections|runs\/\{run\}\/analysis\/changes\/\{sha\})\.json$/,
-  /^(drive|inside) +GET \/v1\/fs\/…\/runs\/\{run\}\/analysis\/qa\/\{id\}\.feedback\.json$/,
+  /^inside +GET \/v1\/fs\/…\/runs\/\{run\}\/analysis\/qa\/\{id\}\.feedback\.json$/,
   /^drive +POST \/v2\/uploads\/\{id\}\/abort$/,
   /^github +(POST|DELETE) \/applications\/[^/]+\/token$/,
   /^github +GET \/(\.well-known\/oauth-authorization-server\/login\/oauth|login\/oauth\/authorize|user)$/,

@@ -20,7 +20,7 @@ test.each([1, 2, 3, 7, 1_000])('events are read from pieces of %i bytes', async 
   const read: ServerEvent[] = []
   for await (const event of readEvents(streamOf(new TextEncoder().encode(text), size))) read.push(event)
   expect(read).toEqual([
-    ['token', { text: 'é🙂' }],
+    ['token', { text: 'é🙂' }, '1'],
     ['answer', { a: 1 }],
   ])
 })

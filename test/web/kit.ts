@@ -86,6 +86,18 @@ export async function listenTo(page: Page): Promise<() => Promise<string[]>> {
   return () => page.evaluate<string[]>('window.said')
 }
 
+/** Notes each text that the page shows while the answer is written; returns how to read them. */
+export async function recordDrafts(page: Page): Promise<() => Promise<string[]>> {
+  await page.evaluate(`(() => {
+    window.drafts = []
+    new MutationObserver(() => {
+      const draft = document.querySelector('#answers .draft')?.textContent
+      if (draft && draft !== window.drafts.at(-1)) window.drafts.push(draft)
+    }).observe(document.querySelector('#answers'), { childList: true, subtree: true, characterData: true })
+  })()`)
+  return () => page.evaluate<string[]>('window.drafts')
+}
+
 /** The visible text, line by line. */
 export async function linesOf(place: Locator): Promise<string[]> {
   return (await place.innerText()).split('\n').filter((line) => line.trim() !== '')

@@ -2,11 +2,11 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { question, run, someAnswer } from './content.js'
-import { answered, ask, linesOf, listenTo, newest, openOptions, problemIn, useDesk } from './kit.js'
+import { answered, ask, linesOf, listenTo, newest, openOptions, problemIn, recordDrafts, useDesk } from './kit.js'
 import { answerInSteps, type Events } from './service.js'
 
 const desk = useDesk()
-const { id } = someAnswer()
+const { id } = someAnswer() as { id: string }
 const status = (state: string, more: Record<string, unknown> = {}) => ['status', { state, ...more }] as const
 const lookingForIt = 'The connection was lost; looking for the answer'
 const askingAgain = 'The connection was lost; asking again'
@@ -97,6 +97,76 @@ test('new words take the place of those that were lost, and the headline goes on
   )
   await ask(page, question)
   await answered(page)
+})
+
+test('words go on where they stopped, however often the connection is lost, and each is shown once', async () => {
+  const page = await desk.visitRun()
+  const said = await listenTo(page)
+  const drafts = await recordDrafts(page)
+  const places: (string | undefined)[] = []
+  const parts = ['The token ', 'is younger ', 'than an hour.']
+  desk.service.script.follow = async (events, since) => {
+    places.push(since)
+    const next = since === 'c1-10' ? 1 : 2
+    events.send('token', { text: parts[next] }, `c1-${parts.slice(0, next + 1).join('').length}`)
+    await words(page)
+      .getByText(parts.slice(0, next + 1).join(''))
+      .waitFor()
+    if (next === 2) events.send('answer', { ...someAnswer(), reused: true })
+    else events.response.destroy()
+  }
+  playInTurn(async (events) => {
+    events.send(...status('accepted', { id, run }))
+    events.send('token', { text: parts[0] }, 'c1-10')
+    await words(page).getByText('The token').waitFor()
+    events.response.destroy()
+  })
+  await ask(page, question)
+  const answer = await answered(page)
+  expect(places).toEqual(['c1-10', 'c1-21'])
+  expect(await drafts()).toEqual(['The token ', 'The token is younger ', 'The token is younger than an hour.'])
+  expect(await said()).toContain('The connection is back.')
+  await expect.poll(async () => (await said()).at(-1)).toBe('The answer is ready. 3 of 3 citations verified')
+  await answer.locator('.timeline summary').click()
+  const rows = await answer.locator('.timeline').getByRole('listitem').allInnerTexts()
+  expect(rows.map((row) => row.split('\n')[0])).toEqual([
+    'Look for the answer',
+    'Write the answer',
+    'Look for the answer',
+    'Write the answer',
+  ])
+})
+
+test('words of another process replace those that were lost', async () => {
+  const page = await desk.visitRun()
+  const drafts = await recordDrafts(page)
+  desk.service.script.follow = async ({ send }) => {
+    send(...status('restarted'))
+    send('token', { text: 'An hour' }, 'c2-7')
+    await words(page).getByText('An hour').waitFor()
+    send('answer', someAnswer())
+  }
+  playInTurn((events) => loseAfterWords(page, events))
+  await ask(page, question)
+  await answered(page)
+  expect(await drafts()).toEqual(['The token is younger', 'An hour'])
+})
+
+test('a question that is stopped while its answer is looked for is taken back', async () => {
+  const page = await desk.visitRun()
+  let isGone = () => false
+  desk.service.script.follow = async (events) => {
+    isGone = events.gone
+    events.send('token', { text: ' than' }, 'c1-25')
+    await events.pause(60_000)
+  }
+  playInTurn((events) => loseAfterWords(page, events))
+  await ask(page, question)
+  await words(page).getByText('The token is younger than').waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  const takenBack = () => desk.service.requests.filter(({ method, path }) => method === 'DELETE' && path.includes(id))
+  await expect.poll(() => takenBack().length).toBe(1)
+  await expect.poll(() => isGone()).toBe(true)
 })
 
 test('what is given up twice is reported, with what to do and the number to name', async () => {

@@ -16,7 +16,8 @@ import { summaryBlocks } from '../../src/handoff/domain/summary/summary-blocks.j
 import { commit, earlier, pieces, repository, run, someAnswer, someRun, summary, token } from './content.js'
 
 export interface Events {
-  send(name: string, data: unknown): void
+  /** Words have an id, other events none. */
+  send(name: string, data: unknown, id?: string): void
   /** Waits, but not beyond the end of the connection. */
   pause(milliseconds: number): Promise<void>
   gone(): boolean
@@ -41,6 +42,8 @@ export interface Script {
   feedback: unknown[]
   /** How a question is answered. */
   play(events: Events, question: Record<string, unknown>): Promise<void>
+  /** How an answer that is being made goes on after the last event that was seen. Without it the record is sent. */
+  follow?(events: Events, since: string | undefined): Promise<void>
 }
 
 export interface ScriptedService extends LocalServer {
@@ -93,6 +96,9 @@ export async function startService(): Promise<ScriptedService> {
     if (script.lost.has(String(url.searchParams.get('repository')))) return noAccess()
     if (request.method === 'PATCH') return feedback(request, script)
     if (url.pathname === '/api/ask') return answer(request, response, script, questions)
+    const { follow } = script
+    if (follow && /\/answers\/\w+$/.test(url.pathname) && request.headers['accept']?.includes('event-stream'))
+      return playEvents(response, (events) => follow(events, request.headers['last-event-id']))
     return data(url, script)
   })
   return {
@@ -110,6 +116,7 @@ export async function startService(): Promise<ScriptedService> {
       questions.length = 0
       delete script.summaryBlocks
       delete script.diagram
+      delete script.follow
       Object.assign(script, beginning())
     },
   }
@@ -213,27 +220,28 @@ async function answer(
 ): Promise<Reply | undefined> {
   const question = JSON.parse(request.body.toString()) as Record<string, unknown>
   questions.push(question)
-  let number = 0
+  return playEvents(response, (events) => script.play(events, question))
+}
+
+async function playEvents(response: ServerResponse, play: (events: Events) => Promise<void>): Promise<undefined> {
   const gone = () => response.destroyed || response.writableEnded
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' })
-  await script.play(
-    {
-      response,
-      gone,
-      send: (name, value) => void response.write(`id: ${++number}\nevent: ${name}\ndata: ${JSON.stringify(value)}\n\n`),
-      pause: (milliseconds) =>
-        new Promise((resolve) => {
-          const end = () => {
-            clearTimeout(timer)
-            response.off('close', end)
-            resolve()
-          }
-          const timer = setTimeout(end, milliseconds)
-          response.once('close', end)
-        }),
-    },
-    question,
-  )
+  await play({
+    response,
+    gone,
+    send: (name, value, id) =>
+      void response.write(`event: ${name}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(value)}\n\n`),
+    pause: (milliseconds) =>
+      new Promise((resolve) => {
+        const end = () => {
+          clearTimeout(timer)
+          response.off('close', end)
+          resolve()
+        }
+        const timer = setTimeout(end, milliseconds)
+        response.once('close', end)
+      }),
+  })
   if (!gone()) response.end()
   return undefined
 }

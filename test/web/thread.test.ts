@@ -119,8 +119,19 @@ test('feedback is sent, and stays pressed', async () => {
   await ask(page, question)
   await answered(page)
   await page.getByRole('button', { name: 'Useful', exact: true }).click()
-  await page.locator('[aria-pressed=true]').getByText('Useful').waitFor()
+  await page.locator('[aria-pressed=true]').getByText('Useful', { exact: true }).waitFor()
   expect(desk.service.script.feedback).toEqual([{ useful: true }])
+})
+
+test('an answer that is opened later shows the word of its reader, and how many found it useful', async () => {
+  const feedback = { useful: 3, notUseful: 1, own: false }
+  desk.service.script.answers.unshift(someAnswer({ feedback }))
+  const page = await desk.visit(`${runAddress}&answer=${id}`)
+  await enter(page)
+  await newest(page).locator('.sources').waitFor()
+  expect(await newest(page).locator('[aria-pressed=true]').allInnerTexts()).toEqual(['Not useful'])
+  await newest(page).locator('.how summary').click()
+  expect(await newest(page).locator('.how').innerText()).toContain('useful to 3, not useful to 1')
 })
 
 test('a newer run of the branch is announced, and opened by its link', async () => {

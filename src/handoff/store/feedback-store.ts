@@ -24,6 +24,11 @@ export interface FeedbackCounts {
   notUseful: number
 }
 
+/** With the reader's own word, if there is one. */
+export interface Feedback extends FeedbackCounts {
+  own?: boolean
+}
+
 /** More callers than this have no say on one answer. */
 const mostCallers = 1_000
 const maximumBytes = 1_000_000
@@ -36,17 +41,32 @@ const shape = read.object({
 
 const decode = (bytes: Uint8Array): State => decodeVersioned(bytes, shape, 'the feedback on an answer')
 
+const pathOf = ({ directory, id }: AnswerPlace) => `${directory}/${artifact.feedback(id)}`
+
+/** Undefined when no caller has judged the answer. */
+export async function readFeedback(
+  place: AnswerPlace,
+  caller: string,
+  signal: AbortSignal,
+): Promise<Feedback | undefined> {
+  const bytes = await place.drive.read(pathOf(place), { maxBytes: maximumBytes, signal })
+  if (bytes === null) return undefined
+  const { said } = decode(bytes)
+  const useful = said.filter((one) => one.useful).length
+  const own = said.find((one) => one.caller === caller)?.useful
+  return { useful, notUseful: said.length - useful, ...(own === undefined ? {} : { own }) }
+}
+
 /** A caller's newer word replaces its older one. Resolves when the word was read back. */
 export async function keepFeedback(
-  { drive, directory, id }: AnswerPlace,
+  place: AnswerPlace,
   { caller, useful }: Pick<Entry, 'caller' | 'useful'>,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<FeedbackCounts> {
-  const path = `${directory}/${artifact.feedback(id)}`
   const file = optimisticFile<State>({
-    drive,
-    path,
+    drive: place.drive,
+    path: pathOf(place),
     clock,
     decode,
     encode,
@@ -65,12 +85,10 @@ export async function keepFeedback(
     const others = state.said.filter((one) => one !== known)
     state.said = [...others, { caller, useful, at: new Date(now).toISOString() }]
   })
-  const bytes = await drive.read(path, { maxBytes: maximumBytes, signal })
-  const said = bytes === null ? [] : decode(bytes).said
-  if (said.find((one) => one.caller === caller)?.useful !== useful)
+  const kept = await readFeedback(place, caller, signal)
+  if (kept?.own !== useful)
     throw new HandoffError('drive', 'The feedback was written and is not there when it is read again.', {
       next: 'Send it again.',
     })
-  const count = said.filter((one) => one.useful).length
-  return { useful: count, notUseful: said.length - count }
+  return { useful: kept.useful, notUseful: kept.notUseful }
 }

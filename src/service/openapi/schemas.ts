@@ -152,6 +152,11 @@ const answerFields: Record<string, Schema> = {
   self: text(),
 }
 
+const feedback = {
+  ...object({ useful: count, notUseful: count, own: { ...flag, description: 'what the reader said' } }, ['own']),
+  description: 'how many callers found the answer useful; when it is read later, and only if any said so',
+}
+
 const answerOptional = [
   'cost',
   'depth',
@@ -204,7 +209,7 @@ export const schemas: Record<string, Schema> = {
     completedAt: time,
     error: object({ code: text(), message: text(), next: text() }, ['next']),
   }),
-  Answer: object(answerFields, answerOptional),
+  Answer: object({ ...answerFields, feedback }, [...answerOptional, 'feedback']),
   ListedAnswer: object(
     Object.fromEntries(Object.entries(answerFields).filter(([name]) => name !== 'code' && name !== 'blocks')),
     answerOptional,

@@ -225,16 +225,19 @@ async function followedAnswer(look: RunsRequest, run: Product.ChosenRun, id: str
   return stream.response
 }
 
-/** Includes whether the cited lines have changed since, and what people said about it. */
+/** Includes whether the cited lines have changed since, what people said about it, and whether it was useful to them. */
 async function doneView(look: RunsRequest, run: Product.ChosenRun, record: Product.CompletedAnswer) {
-  const { product, context, app, exchange } = look
+  const { product, context, app, caller, exchange } = look
+  const { signal } = exchange
   const github = app.hasGitHub ? app.github : undefined
-  const [stale, all] = await Promise.all([
-    product.staleSince(context, github, run, record, exchange.signal),
-    product.correctionsOf(context, run, exchange.signal),
+  const [stale, all, feedback] = await Promise.all([
+    product.staleSince(context, github, run, record, signal),
+    product.correctionsOf(context, run, signal),
+    product.feedbackOn({ run, id: record.id, caller: caller.name }, context, signal),
   ])
   const corrections = product.correctionsFor(record, all)
-  return answerView(app.settings.github, run, record, { reused: true, ...(stale ? { stale } : {}), corrections })
+  const more = { reused: true, ...(stale ? { stale } : {}), corrections }
+  return { ...answerView(app.settings.github, run, record, more), ...(feedback ? { feedback } : {}) }
 }
 
 /** A question with an expired lease waits for a job or for the next caller. */

@@ -1,8 +1,8 @@
-// A caller says whether an answer was useful. It is kept beside the answer and counts in the caller's budget.
+// A caller says whether an answer was useful. It is kept beside the answer, counts in the caller's budget, and is read with the answer.
 import type { AppContext } from '../../context.js'
-import { HandoffError } from '../../domain/errors.js'
+import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import { readAnswer } from '../../store/answer-store.js'
-import { type FeedbackCounts, keepFeedback } from '../../store/feedback-store.js'
+import { type Feedback, type FeedbackCounts, keepFeedback, readFeedback } from '../../store/feedback-store.js'
 import { sha256 } from '../../store/run-store.js'
 import type { ChosenRun } from './resolve-run.js'
 
@@ -10,6 +10,23 @@ import type { ChosenRun } from './resolve-run.js'
 const feedbackTokens = 100
 /** A reservation outlives the write that it is for. */
 const reservedMs = 60_000
+
+/** No name of a caller is stored. */
+const digestOf = (caller: string) => sha256(caller).slice(0, 32)
+
+/** Fails only when aborted: feedback that cannot be read must not prevent an answer. */
+export async function feedbackOn(
+  { run, id, caller }: { run: ChosenRun; id: string; caller: string },
+  { ports: { drive } }: AppContext,
+  signal: AbortSignal,
+): Promise<Feedback | undefined> {
+  try {
+    return await readFeedback({ drive, directory: run.directory, id }, digestOf(caller), signal)
+  } catch (error) {
+    if (!isHandoffError(error) || signal.aborted) throw error
+    return undefined
+  }
+}
 
 export async function giveFeedback(
   { run, id, caller, useful }: { run: ChosenRun; id: string; caller: string; useful: boolean },
@@ -24,7 +41,7 @@ export async function giveFeedback(
   const amount = { tokens: feedbackTokens, cost: 0 }
   const settle = await budgets.reserve(caller, id, amount, ports.clock.now() + reservedMs, signal)
   try {
-    return await keepFeedback(place, { caller: sha256(caller).slice(0, 32), useful }, ports.clock, signal)
+    return await keepFeedback(place, { caller: digestOf(caller), useful }, ports.clock, signal)
   } finally {
     // A reservation that cannot be settled expires by itself, at the same amount.
     await settle(amount).catch(() => undefined)
