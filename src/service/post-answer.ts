@@ -18,7 +18,7 @@ export async function postOnPull(
   const parts = await product.commentParts(commenting, { record, reused, corrections })
   const urls: string[] = []
   for (const [index, part] of parts.entries()) {
-    const marker = product.writeAnswerMarker({ id: record.id, part: index + 1 })
+    const marker = product.writeAnswerMarker({ id: record.id, part: index + 1, run: record.run })
     urls.push(await ensureOnce(github, { kind: 'issue', repository, number: pull }, marker, part, signal))
   }
   return { url: urls[0] ?? '' }

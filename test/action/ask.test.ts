@@ -82,7 +82,7 @@ test('a writer is answered in one comment, with links to checked lines; a repeat
   const [comment, ...others] = answersTo(question)
   expect(others).toEqual([])
   expect(comment!.body).toMatch(
-    /^<!-- handoff:ask v=1 comment=\d+ part=1 state=done -->\n`writer` asks:\n\n> How is the token refreshed\?\n/,
+    /^<!-- handoff:ask v=1 comment=\d+ part=1 state=done run=[0-9a-z-]+ id=[0-9a-f]+ -->\n`writer` asks:\n\n> How is the token refreshed\?\n/,
   )
   expect(comment!.body).toContain(`](${stack.remote.url}/octo/tools/blob/${commits.head}/src/token.ts#L`)
   expect(comment!.body).toContain('<details>\n<summary>How this was answered</summary>')

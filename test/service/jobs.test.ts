@@ -278,7 +278,7 @@ describe('deliveries of Vercel Queues', () => {
     await until('it was delivered again', () => here.queues.deliveries.length > seen + 1)
     expect(here.queues.deliveries.at(-1)).toMatchObject({ id, deliveryCount: 2, status: 200 })
     expect(comments().map((comment) => comment.body.split('\n')[0])).toEqual([
-      `<!-- handoff:answer v=1 id=${body.id} part=1 -->`,
+      `<!-- handoff:answer v=1 id=${body.id} part=1 run=${here.run.run} -->`,
     ])
   })
 

@@ -137,7 +137,7 @@ test('asked over HTTP with `comment`: the same comment as ever, once, however of
   expect(again.body).toMatchObject({ reused: true, comment: first.body.comment })
   const [comment, ...others] = ours()
   expect(others).toEqual([])
-  expect(comment!.body).toContain(`<!-- handoff:answer v=1 id=${first.body.id} part=1 -->`)
+  expect(comment!.body).toContain(`<!-- handoff:answer v=1 id=${first.body.id} part=1 run=${first.body.run} -->`)
   expect(comment!.body).toContain('How this was answered')
   expect(comment!.body).toMatch(/Answered at `[0-9a-f]{7}` of `octo\/tools`/)
 }, 60_000)

@@ -15,12 +15,20 @@ export const summaryMarker = `${start}summary v=1 -->`
 
 export type ConversationState = 'working' | 'done' | 'failed' | 'cancelled'
 
+/** Names the answer that a comment shows. The marker holds it: the text below is partly the model's. */
+export interface AnswerName {
+  run: string
+  id: string
+}
+
 interface AskMarker {
   /** The id of the comment with the question. */
   question: number
   /** From 1; a long answer continues in further comments. */
   part: number
   state: ConversationState
+  /** With `done`. Absent in comments of earlier versions. */
+  answer?: AnswerName
 }
 
 /** The start of every marker of this question, or of one part of its answer. */
@@ -29,37 +37,45 @@ export function askPrefix(question: number, part?: number): string {
   return part === undefined ? prefix : `${prefix}part=${part} `
 }
 
-export function writeAskMarker(marker: AskMarker): string {
-  return `${askPrefix(marker.question, marker.part)}state=${marker.state} -->`
+export function writeAskMarker({ question, part, state, answer }: AskMarker): string {
+  return `${askPrefix(question, part)}state=${state}${answer ? ` run=${answer.run} id=${answer.id}` : ''} -->`
 }
 
 const askPattern =
-  /^<!-- handoff:ask v=1 comment=([1-9]\d{0,15}) part=([1-9]\d{0,3}) state=(working|done|failed|cancelled)(?: [^\n]*)?-->/
+  /^<!-- handoff:ask v=1 comment=([1-9]\d{0,15}) part=([1-9]\d{0,3}) state=(working|done|failed|cancelled)(?: run=([0-9a-f]{40}-[a-z0-9-]{1,64}) id=([0-9a-f]{32}))?(?: [^\n]*)?-->/
 
 export function readAskMarker(body: string): AskMarker | null {
   const match = askPattern.exec(body)
   if (!match) return null
-  return { question: Number(match[1]), part: Number(match[2]), state: match[3] as ConversationState }
+  const [, question, part, state, run, id] = match
+  const answer = run === undefined || id === undefined ? {} : { answer: { run, id } }
+  return { question: Number(question), part: Number(part), state: state as ConversationState, ...answer }
 }
 
 // ── an answer without a question comment ──────────────────────────────────────────────────────────────────────────────────────────
 
-interface AnswerMarker {
-  /** The answer's id. */
-  id: string
+interface AnswerMarker extends AnswerName {
   /** From 1. */
   part: number
 }
 
-export function writeAnswerMarker({ id, part }: AnswerMarker): string {
-  return `${start}answer v=1 id=${id} part=${part} -->`
+export function writeAnswerMarker({ id, part, run }: AnswerMarker): string {
+  return `${start}answer v=1 id=${id} part=${part} run=${run} -->`
 }
 
-const answerPattern = /^<!-- handoff:answer v=1 id=([0-9a-f]{32}) part=(\d{1,4}) -->/
+const answerPattern = /^<!-- handoff:answer v=1 id=([0-9a-f]{32}) part=(\d{1,4}) run=([0-9a-f]{40}-[a-z0-9-]{1,64}) -->/
 
-export function readAnswerMarker(body: string): AnswerMarker | undefined {
-  const [, id, part] = answerPattern.exec(body) ?? []
-  return id === undefined ? undefined : { id, part: Number(part) }
+function readAnswerMarker(body: string): AnswerMarker | undefined {
+  const [, id, part, run] = answerPattern.exec(body) ?? []
+  return id === undefined || run === undefined ? undefined : { id, part: Number(part), run }
+}
+
+/** The answer that the first part of a finished answer shows. */
+export function readShownAnswer(body: string): AnswerName | undefined {
+  const asked = readAskMarker(body)
+  if (asked) return asked.part === 1 && asked.state === 'done' ? asked.answer : undefined
+  const answer = readAnswerMarker(body)
+  return answer?.part === 1 ? answer : undefined
 }
 
 // ── a stale answer ────────────────────────────────────────────────────────────────────────────────────────────────────────────────

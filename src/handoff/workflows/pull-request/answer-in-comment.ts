@@ -64,6 +64,7 @@ export function answerInComment<A extends ShownAnswer>(of: CommentQuestion<A>): 
       places ??= await findRunPlaces(github, target, { signal })
       return of.answer({ thread: threadKey(target), places }, onProgress)
     },
+    shown: ({ record: { run, id } }) => ({ run, id }),
     render: (answer) => commentParts({ ...of, repository, about: subjectOf(target) }, answer),
   })
 }

@@ -2,6 +2,7 @@
 //
 // It reacts with 👀, edits one comment in place during work that takes longer, and always ends it: with the answer, with an error and advice, or as cancelled.
 // 🚀 or 😕 replaces 👀. It may run several times for one question, also concurrently in other processes.
+import type { AnswerName } from '../../domain/answers/comment-marker.js'
 import { abortError, type HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Call, CommentKey, Reaction } from '../../domain/github.js'
 import { type CommentTarget, failureText, firstText, publicError, stateOf, workingText } from './comment-texts.js'
@@ -25,6 +26,8 @@ export interface Conversation<A> extends CommentTarget {
   answer: (onProgress: (text: string) => void) => Promise<A>
   /** The answer as comments, in order, each with 500 characters to spare below GitHub's limit. Several are numbered here. */
   render: (answer: A) => string[] | Promise<string[]>
+  /** Where the answer is stored. A later push finds it by its comment. */
+  shown: (answer: A) => AnswerName
   signal: AbortSignal
   /** If the answer is there before, it is the first version of its comment: GitHub mails no other. After this time the comment tells of the work. */
   opensAfterMs: number
@@ -129,7 +132,7 @@ async function conclude<A>(
   const { answer } = outcome
   try {
     const call = { signal: finalSignal(conversation) }
-    await finishAnswer(comment, await conversation.render(answer), call)
+    await finishAnswer(comment, conversation.shown(answer), await conversation.render(answer), call)
     reportComment(conversation, comment)
     await react(conversation, 'rocket', call)
     return { end: 'answered', answer, ...commentOf(comment) }

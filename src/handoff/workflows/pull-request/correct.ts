@@ -4,8 +4,7 @@ import type { ReadContext } from '../../context.js'
 import {
   anyMarker,
   correctionReplyMarker,
-  readAnswerMarker,
-  readAskMarker,
+  readShownAnswer,
   summaryMarker,
 } from '../../domain/answers/comment-marker.js'
 import type { Target } from '../../domain/answers/parse-ask-comment.js'
@@ -29,7 +28,6 @@ import { type ChosenRun, type RunName, resolveRun } from '../answer/resolve-run.
 import { getAnswer } from '../browse.js'
 import { correctionsOf } from '../read-corrections.js'
 import { readStatements } from '../read-summary.js'
-import { readShownAnswer } from './mark-comments.js'
 import { questionKey } from './status-comment.js'
 
 interface CorrectRequest {
@@ -156,7 +154,7 @@ interface Subject {
 async function findSubject(request: CorrectRequest, place: Layout, call: Call): Promise<Subject> {
   const { github, context, target, command } = request
   const own = await github.ownComments(target.thread, { marker: anyMarker }, call)
-  const subjects = own.filter(({ body }) => isFirstPart(body) || body.startsWith(summaryMarker))
+  const subjects = own.filter(({ body }) => isAnswer(body) || body.startsWith(summaryMarker))
   const linked = command.comment
   const comment =
     linked === undefined
@@ -173,27 +171,21 @@ async function findSubject(request: CorrectRequest, place: Layout, call: Call): 
     const statements = await readStatements(context, run.directory, run.handoff, call.signal)
     return { comment, run, places: statements ? statementsOf(statements).flatMap(({ citations }) => citations) : [] }
   }
-  const parts = own.filter((one) => questionOf(one) === questionOf(comment)).map(({ body }) => body)
-  const shown = readShownAnswer(parts.join('\n'))
+  const shown = readShownAnswer(comment.body)
   if (shown === undefined) throw nothingToCorrect(linked !== undefined)
   const run = await find({ run: shown.run })
-  const record = await getAnswer(context, run, shown.answer, call.signal)
+  const record = await getAnswer(context, run, shown.id, call.signal)
   const places = record.status === 'done' ? evidenceOf(record) : []
-  if (places.length > 0) return { comment, run, answer: shown.answer, places }
+  if (places.length > 0) return { comment, run, answer: shown.id, places }
   throw new HandoffError('invalid-input', 'The answer cites no line, so a correction of it would never end.', {
     next: 'Ask again with /ask --fresh, or correct an answer that cites lines.',
   })
 }
 
+const isAnswer = (body: string) => readShownAnswer(body) !== undefined
+
 /** An answer before the summary: the summary's comment is one of the first, and changes. */
-const answersLast = (a: Comment, b: Comment) => Number(isFirstPart(a.body)) - Number(isFirstPart(b.body)) || a.id - b.id
-
-function isFirstPart(body: string): boolean {
-  const asked = readAskMarker(body)
-  return asked ? asked.part === 1 && asked.state === 'done' : readAnswerMarker(body)?.part === 1
-}
-
-const questionOf = ({ body }: Comment) => readAskMarker(body)?.question ?? readAnswerMarker(body)?.id
+const answersLast = (a: Comment, b: Comment) => Number(isAnswer(a.body)) - Number(isAnswer(b.body)) || a.id - b.id
 
 const nothingToCorrect = (isLinked: boolean) =>
   new HandoffError(

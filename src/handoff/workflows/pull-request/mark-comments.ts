@@ -5,13 +5,7 @@
 
 import type { ReadContext } from '../../context.js'
 import type { CompletedAnswer } from '../../domain/answer.js'
-import {
-  anyMarker,
-  readAnswerMarker,
-  readAskMarker,
-  stalePattern,
-  writeStaleMarker,
-} from '../../domain/answers/comment-marker.js'
+import { anyMarker, readShownAnswer, stalePattern, writeStaleMarker } from '../../domain/answers/comment-marker.js'
 import { isHandoffError } from '../../domain/errors.js'
 import type { Call, Comment, Comparison, GitHub, Thread } from '../../domain/github.js'
 import { safeInline } from '../../domain/markdown/escape.js'
@@ -54,20 +48,15 @@ export async function markStaleComments(
   // One after the other, as GitHub asks for writes.
   for (const answer of await ownAnswers(github, repository, request.pull, call)) {
     const outcome = await markComment(once, request, answer, head.sha, call)
-    const { kind, id, url } = answer.first
+    const { kind, id, url } = answer
     if (outcome === 'untouched') marked.untouched += 1
     else marked[outcome].push({ kind, id, url })
   }
   return marked
 }
 
-/** The comments of one answer, in order. The first one gets the warning. */
-interface OwnAnswer {
-  first: Comment
-  text: string
-}
-
-async function ownAnswers(github: GitHub, repository: string, number: number, call: Call): Promise<OwnAnswer[]> {
+/** The first comment of each answer: it gets the warning. */
+async function ownAnswers(github: GitHub, repository: string, number: number, call: Call): Promise<Comment[]> {
   const threads: Thread[] = [
     { kind: 'issue', repository, number },
     { kind: 'review', repository, number, root: 0 },
@@ -75,43 +64,31 @@ async function ownAnswers(github: GitHub, repository: string, number: number, ca
   const found = await Promise.all(
     threads.map((thread) => github.ownComments(thread, { marker: anyMarker, everyThread: true }, call)),
   )
-  const byAnswer = Map.groupBy(found.flat(), ({ kind, body }) => `${kind} ${parseShownAnswer(body)?.of}`)
-  return [...byAnswer.values()].flatMap((comments) => {
-    const first = comments.find(({ body }) => parseShownAnswer(body)?.part === 1)
-    return first ? [{ first, text: comments.map(({ body }) => body).join('\n') }] : []
-  })
-}
-
-/** The answer that a comment shows, and which part of it. */
-function parseShownAnswer(body: string): { of: string; part: number } | undefined {
-  const asked = readAskMarker(body)
-  if (asked) return asked.state === 'done' ? { of: `question ${asked.question}`, part: asked.part } : undefined
-  const answer = readAnswerMarker(body)
-  return answer && { of: `answer ${answer.id}`, part: answer.part }
+  return found.flat().filter(({ body }) => readShownAnswer(body) !== undefined)
 }
 
 async function markComment(
   github: GitHub,
   { context, repository, onNotice }: MarkRequest,
-  { first, text }: OwnAnswer,
+  answer: Comment,
   head: string,
   call: Call,
 ): Promise<'marked' | 'cleared' | 'untouched'> {
-  if (readStaleHead(first.body) === head) return 'untouched'
+  if (readStaleHead(answer.body) === head) return 'untouched'
   try {
-    const record = await readRecord(context, repository, text, call.signal)
+    const record = await readRecord(context, repository, answer.body, call.signal)
     if (!record) return 'untouched'
     const found = await checkStaleness({ repository, record, head }, context, github, call.signal)
     // If staleness is unknown, the comment stays unchanged.
     if (!found && record.commit !== head) return 'untouched'
     const gone = found !== undefined && !found.valid
-    if (!gone && readStaleHead(first.body) === undefined) return 'untouched'
-    const body = setStaleWarning(first.body, gone ? { head, words: warningText(found) } : undefined)
-    if ((await github.updateComment(first, body, call)) === null) return 'untouched'
+    if (!gone && readStaleHead(answer.body) === undefined) return 'untouched'
+    const body = setStaleWarning(answer.body, gone ? { head, words: warningText(found) } : undefined)
+    if ((await github.updateComment(answer, body, call)) === null) return 'untouched'
     return gone ? 'marked' : 'cleared'
   } catch (error) {
     if (!isHandoffError(error) || call.signal.aborted) throw error
-    onNotice?.(`The answer in ${first.url} could not be checked: ${error.message}`)
+    onNotice?.(`The answer in ${answer.url} could not be checked: ${error.message}`)
     return 'untouched'
   }
 }
@@ -119,14 +96,14 @@ async function markComment(
 async function readRecord(
   context: ReadContext,
   repository: Repository,
-  text: string,
+  body: string,
   signal: AbortSignal,
 ): Promise<CompletedAnswer | undefined> {
-  const named = readShownAnswer(text)
-  if (!named) return undefined
+  const shown = readShownAnswer(body)
+  if (!shown) return undefined
   const read = (place: Layout | undefined) =>
     place &&
-    readAnswer({ drive: context.ports.drive, directory: place.run(parseRunId(named.run)), id: named.answer }, signal)
+    readAnswer({ drive: context.ports.drive, directory: place.run(parseRunId(shown.run)), id: shown.id }, signal)
   const record = (await read(layout(context.root, repository))) ?? (await read(olderLayout(context.root, repository)))
   return record?.status === 'done' ? record : undefined
 }
@@ -175,11 +152,4 @@ function setStaleWarning(body: string, stale: { head: string; words: string } | 
   if (!stale) return `${marker}${text}`
   const words = stale.words.replaceAll('\n', ' ')
   return `${marker}${writeStaleMarker(stale.head)}\n⚠️ **Some of what this answer rests on is gone.** ${words}\n\n${text}`
-}
-
-/** The run and the answer that the comment shows. The last rows count, because the model may have written earlier ones. */
-export function readShownAnswer(body: string): { run: string; answer: string } | undefined {
-  const run = [...body.matchAll(/^\| Run \| `([0-9a-f]{40}-[a-z0-9][a-z0-9-]{0,63})` \|$/gm)].at(-1)?.[1]
-  const answer = [...body.matchAll(/^\| Answer \| `([0-9a-f]{32})` \|$/gm)].at(-1)?.[1]
-  return run === undefined || answer === undefined ? undefined : { run, answer }
 }

@@ -3,6 +3,7 @@
 // The marker holds the state, so that a later process (a repeated event, the post step) can read it. The state `done` is never overwritten.
 
 import {
+  type AnswerName,
   askPrefix,
   type ConversationState,
   readAskMarker,
@@ -18,6 +19,8 @@ export interface AnswerComment {
   readonly onNotice: (text: string) => void
   /** The comment, once it is known. */
   key: CommentKey | null
+  /** The answer, once it is there. */
+  answer?: AnswerName
   /** True if the comment was deleted. Then nothing more is written. */
   deleted: boolean
   /** True if the body may differ from the last write: the comment existed before, or the reply to an edit was lost. */
@@ -79,13 +82,19 @@ export async function writeState(
 }
 
 /** Writes the answer part by part. The first part is written last, because it sets `done`. False if the comment was deleted. */
-export async function finishAnswer(comment: AnswerComment, parts: string[], call: Call): Promise<boolean> {
+export async function finishAnswer(
+  comment: AnswerComment,
+  answer: AnswerName,
+  parts: string[],
+  call: Call,
+): Promise<boolean> {
   if (comment.deleted) return false
   if (comment.key !== null && (comment.uncertain || parts.length > 1)) {
     const state = await readState(comment, call)
     if (state === null) return false
     if (state === 'done') return true
   }
+  comment.answer = answer
   const [first = '', ...others] = numbered(parts)
   // The comments of one answer stand in order.
   if (comment.key === null && others.length > 0) await ensure(comment, 1, bodyOf(comment, 1, 'working', first), call)
@@ -185,7 +194,9 @@ function numbered(parts: string[]): string[] {
 }
 
 function bodyOf(comment: AnswerComment, part: number, state: ConversationState, text: string): string {
-  return `${writeAskMarker({ question: comment.target.question, part, state })}\n${text}`
+  const { target, answer } = comment
+  const shown = state === 'done' && answer ? { answer } : {}
+  return `${writeAskMarker({ question: target.question, part, state, ...shown })}\n${text}`
 }
 
 const stateOf = (comment: Comment): ConversationState => readAskMarker(comment.body)?.state ?? 'working'

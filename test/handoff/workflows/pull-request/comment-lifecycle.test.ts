@@ -57,6 +57,8 @@ const inConversation = (): Target => ({
   askedAt: new Date(question.createdAt).toISOString(),
 })
 
+const shown = { run: `${'a'.repeat(40)}-first`, id: 'b'.repeat(32) }
+
 function talk(more: Partial<Conversation<string>> = {}): Conversation<string> {
   return {
     github: makeClient(),
@@ -65,6 +67,7 @@ function talk(more: Partial<Conversation<string>> = {}): Conversation<string> {
     asker: 'wanda',
     answer: async () => 'Because.',
     render: (answer) => [answer],
+    shown: () => shown,
     harmless: (text) => text.replaceAll('@', '(at)'),
     clock: systemClock,
     opensAfterMs: 0,
@@ -104,7 +107,9 @@ describe('a question and its answer', () => {
     expect(ending).toMatchObject({ end: 'answered', answer: 'Because.', comment: { kind: 'issue', id: ours()[0]!.id } })
     expect(seen()).toEqual(['Because.'])
     expect(states(ours()[0]!)).toEqual(['working', 'done'])
-    expect(ours()[0]!.body).toBe(`<!-- handoff:ask v=1 comment=${question.id} part=1 state=done -->\nBecause.`)
+    expect(ours()[0]!.body).toBe(
+      `<!-- handoff:ask v=1 comment=${question.id} part=1 state=done run=${shown.run} id=${shown.id} -->\nBecause.`,
+    )
     expect(local.reactionsOf(question)).toEqual(['github-actions[bot]:rocket'])
     expect(notices).toEqual([])
   })

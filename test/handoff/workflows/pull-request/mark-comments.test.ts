@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../../../src/emulators/github/server.js'
 import type { Pull, Repository, StoredComment } from '../../../../src/emulators/github/state.js'
 import { makeGitHub } from '../../../../src/handoff/clients/github/client.js'
-import { writeAskMarker } from '../../../../src/handoff/domain/answers/comment-marker.js'
+import { writeAnswerMarker, writeAskMarker } from '../../../../src/handoff/domain/answers/comment-marker.js'
 import { answerMarkdown, type CompletedAnswer, markStaleComments } from '../../../../src/handoff/index.js'
 import { type GitFolder, gitFolder } from '../../../support/git-folder.js'
 import { makeCitation, storeAnswer } from '../../../support/stored-answers.js'
@@ -39,13 +39,14 @@ afterEach(async () => {
 const bodyOf = (of: CompletedAnswer) =>
   answerMarkdown(of, { host: 'github.com', repository: 'octo/tools' }, { form: 'comment' })
 let question = 100
-const marker = (part = 1) => writeAskMarker({ question, part, state: 'done' })
+const marker = (part = 1, { run, id } = record) =>
+  writeAskMarker({ question, part, state: 'done', answer: { run, id } })
 function answered(
   of = record,
   say = (body: string) => local.addComment(repository, pull.number, bot, body),
 ): StoredComment {
   question += 1
-  return say(`${marker()}\n${bodyOf(of)}`)
+  return say(`${marker(1, of)}\n${bodyOf(of)}`)
 }
 const push = (files: Record<string, string>) => {
   pull.head.sha = folder.commit(files)
@@ -112,7 +113,7 @@ test('in review threads too, on answers without a question, and on the first of 
     repository,
     pull.number,
     bot,
-    `<!-- handoff:answer v=1 id=${record.id} part=1 -->\n${bodyOf(record)}`,
+    `${writeAnswerMarker({ ...record, part: 1 })}\n${bodyOf(record)}`,
   )
   question += 1
   const [start, end] = [bodyOf(record).slice(0, 20), bodyOf(record).slice(20)]
@@ -124,7 +125,7 @@ test('in review threads too, on answers without a question, and on the first of 
 })
 
 test('nothing of others is touched, nor what is not finished, nor what the answer store does not know', async () => {
-  const working = `${writeAskMarker({ question: 1, part: 1, state: 'working' })}\n${bodyOf(record)}`
+  const working = `${writeAskMarker({ question: 1, part: 1, state: 'working', answer: record })}\n${bodyOf(record)}`
   const forged = { ...record, id: 'f'.repeat(32) }
   const comments = [
     local.addComment(repository, pull.number, 'mallory', `${marker()}\n${bodyOf(record)}`),
@@ -135,6 +136,13 @@ test('nothing of others is touched, nor what is not finished, nor what the answe
   push({ 'a.ts': lines({ 4: 'other' }) })
   expect((await mark()).marked).toEqual([])
   expect(comments.map(({ history }) => history.length)).toEqual([1, 1, 1, 1])
+})
+
+test('the marker names the answer, not the words below it', async () => {
+  const comment = answered()
+  comment.body = comment.body.replaceAll(/\| (Run|Answer) \|/g, '| … |')
+  push({ 'a.ts': lines({ 4: 'other' }) })
+  expect((await mark()).marked).toEqual([comment.id])
 })
 
 test('what the model wrote cannot name another run, nor forge or hide a mark', async () => {
