@@ -4,9 +4,10 @@
 // LONG=1 explores more of them together. The bound: a maker, prune and a reader with three faults at the pointer have 4.5 million states. All four
 // processes have 0.9 million states without a fault, and with three faults do not fit into memory.
 import { expect, test } from 'vitest'
-import { encodeHandoff, encodePointer, type Handoff } from '../../src/handoff/domain/handoff-record.js'
+import { ignoreFailure } from '../../src/handoff/domain/errors.js'
+import { decodePointer, encodeHandoff, encodePointer, type Handoff } from '../../src/handoff/domain/handoff-record.js'
 import { artifact, layout, makeRunId, parseRepository } from '../../src/handoff/domain/run.js'
-import { readTombstone } from '../../src/handoff/domain/tombstone.js'
+import { encodeTombstone, readTombstone } from '../../src/handoff/domain/tombstone.js'
 import { removeNonCanonical, removeSealed } from '../../src/handoff/store/delete-run.js'
 import { findSealed, seal, writePointer } from '../../src/handoff/store/publish-run.js'
 import { readSealed, sha256 } from '../../src/handoff/store/run-store.js'
@@ -178,3 +179,57 @@ test.runIf(long).each<[string, Pick<Exploration, 'processes' | 'faults' | 'mayFa
   },
   1_200_000,
 )
+
+// ── a protocol that loses runs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Prune whose deletion of the tombstone has no condition, in the first try and in each repetition. */
+const hastyPruner: ProductProcess = {
+  name: 'prune without a condition',
+  async run({ drive }, signal) {
+    const run = makeRunId(sha, 'old')
+    const tombstone = encodeTombstone({ version: 1, removed: run, removedAt: new Date(explorerTime).toISOString() })
+    await drive.write(pointerPath, tombstone, { expectedRevision: 1, signal })
+    await drive.remove(place.sealNote(run), { recursive: false, signal })
+    await drive.remove(pointerPath, { recursive: false, signal })
+    await drive.remove(place.run(run), { recursive: true, signal })
+    return 'removed'
+  },
+}
+
+/** A maker that removes its write-ahead record as soon as its pointer is written. */
+function forgetfulMaker(point: typeof writePointer): ProductProcess {
+  const handoff = handoffOf('one', '2026-11-19T10:00:01Z')
+  return {
+    name: 'one',
+    async run(ports, signal) {
+      const found = await readSealed(ports.drive, place, sha, signal)
+      if (found) return `reuses ${nameOf(found.handoff.run)}`
+      const pointer = await seal(ports.drive, place, handoff, [], signal)
+      const canonical = await point(ports, place, pointer, 0, signal)
+      await ports.drive.remove(place.sealNote(handoff.run), { recursive: false, signal })
+      return `${canonical.run === handoff.run ? 'made' : 'uses'} ${nameOf(canonical.run)}`
+    },
+  }
+}
+
+/** After a few seconds it takes a tombstone for one whose process died. */
+const impatientPointer: typeof writePointer = async ({ drive, clock }, at, pointer, seen, signal) => {
+  const path = at.pointer(sha)
+  for (let expectedRevision = seen, hasWaited = false; ; hasWaited = true) {
+    const written = await drive.write(path, encodePointer(pointer), { expectedRevision, signal }).catch(ignoreFailure)
+    if (written) return pointer
+    const revision = (await drive.stat(path, signal))?.revision ?? 0
+    const found = await drive.read(path, { maxBytes: 10_000, signal })
+    if (found && !readTombstone(found)) return decodePointer(found)
+    if (hasWaited) expectedRevision = revision
+    else await clock.sleep(3_000, signal)
+  }
+}
+
+test.each<[string, typeof writePointer, number]>([
+  ['in a slow prune, and a maker that replaces its tombstone', impatientPointer, 0],
+  ['that arrives twice, and a maker that waits', writePointer, 1],
+])('the explorer finds the run that is lost by a deletion without a condition %s', async (_name, point, faults) => {
+  const wrong = await explored({ processes: [forgetfulMaker(point), hastyPruner], faults })
+  expect(wrong).toContainEqual(expect.stringMatching(/^a run was made, and a reader reads nothing\n/))
+})
