@@ -42,13 +42,13 @@ export interface Watched {
   close(): Promise<void>
 }
 
-/** Pages of one kind share a context, and with it a process and a cache; that nothing else is shared is what the tests look at. */
+/** Pages of one kind share a context, and with it a process, a cache and cookies; that nothing else is shared is what the tests look at. */
 const contexts = new WeakMap<Browser, Map<string, Promise<BrowserContext>>>()
 
-function contextFor(browser: Browser, options: BrowserContextOptions): Promise<BrowserContext> {
+function contextFor(browser: Browser, options: BrowserContextOptions, person: string): Promise<BrowserContext> {
   const known = contexts.get(browser) ?? new Map<string, Promise<BrowserContext>>()
   contexts.set(browser, known)
-  const key = JSON.stringify(options)
+  const key = `${person} ${JSON.stringify(options)}`
   const usual: BrowserContextOptions = { viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' }
   const context = known.get(key) ?? browser.newContext({ ...usual, ...options })
   known.set(key, context)
@@ -65,12 +65,19 @@ async function hearPage(page: Page): Promise<void> {
   secretWatch.addText('what a page keeps', String(kept))
 }
 
+interface PageOptions extends BrowserContextOptions {
+  /** Whose browser it is. */
+  person?: string
+  /** The page may lead there. */
+  leadsTo?: string
+}
+
 export async function openPage(
   browser: Browser,
   origin: string,
-  options: BrowserContextOptions = {},
+  { person = '', leadsTo = origin, ...options }: PageOptions = {},
 ): Promise<Watched> {
-  const context = await contextFor(browser, options)
+  const context = await contextFor(browser, options, person)
   const page = await context.newPage()
   page.setDefaultTimeout(15_000)
   const complaints: string[] = []
@@ -85,7 +92,7 @@ export async function openPage(
       complaints.push(`console: ${message.text()}`)
   })
   page.on('request', (request) => {
-    if (!request.url().startsWith(`${origin}/`) && !request.url().startsWith('data:'))
+    if (![`${origin}/`, `${leadsTo}/`, 'data:'].some((start) => request.url().startsWith(start)))
       complaints.push(`request to ${request.url()}`)
   })
   await page.addInitScript({

@@ -1,4 +1,5 @@
 // What every file of page tests needs: the scripted service, one browser, fresh pages, and the check that nothing complained.
+import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { howToGet, openPage, startBrowser, type Watched } from './browser.js'
@@ -96,6 +97,21 @@ export async function recordDrafts(page: Page): Promise<() => Promise<string[]>>
     }).observe(document.querySelector('#answers'), { childList: true, subtree: true, characterData: true })
   })()`)
   return () => page.evaluate<string[]>('window.drafts')
+}
+
+/** Fails with what axe finds. It runs in an isolated world of the page, so the page's policy does not concern it. */
+export async function accessible(page: Page, state: string): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  const { frameTree } = await session.send('Page.getFrameTree')
+  const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', {
+    frameId: frameTree.frame.id,
+  })
+  await session.send('Runtime.evaluate', { expression: axe.source, contextId })
+  const expression = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+    JSON.stringify(violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | '))))`
+  const { result } = await session.send('Runtime.evaluate', { expression, contextId, awaitPromise: true })
+  await session.detach()
+  expect(JSON.parse(String(result.value)), state).toEqual([])
 }
 
 /** The visible text, line by line. */

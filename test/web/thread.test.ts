@@ -1,31 +1,14 @@
-// A conversation on the page: examples, questions that follow, the address of an answer, options, search, feedback, newer runs, and people who sign in.
+// A conversation on the page: examples, questions that follow, the address of an answer, options, search, feedback, newer runs, and a refused sign-in.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import axe from 'axe-core'
-import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { commit, question, run, someAnswer, someRun } from './content.js'
-import { answered, ask, enter, newest, openOptions, runAddress, useDesk } from './kit.js'
-import { answerInSteps, inSteps } from './service.js'
+import { accessible, answered, ask, enter, newest, openOptions, runAddress, useDesk } from './kit.js'
+import { inSteps } from './service.js'
 
 const desk = useDesk()
 const { id } = someAnswer() as { id: string }
 const second = 'd'.repeat(32)
-
-/** What axe finds. It runs in an isolated world of the page, so the page's policy does not concern it. */
-async function accessible(page: Page, state: string): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  const { frameTree } = await session.send('Page.getFrameTree')
-  const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', {
-    frameId: frameTree.frame.id,
-  })
-  await session.send('Runtime.evaluate', { expression: axe.source, contextId })
-  const expression = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-    JSON.stringify(violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | '))))`
-  const { result } = await session.send('Runtime.evaluate', { expression, contextId, awaitPromise: true })
-  await session.detach()
-  expect(JSON.parse(String(result.value)), state).toEqual([])
-}
 
 test('examples come from the summary, and one is asked with a click', async () => {
   const page = await desk.visitRun()
@@ -160,64 +143,6 @@ test('an empty service says which workflow to add', async () => {
   const workflow = readFileSync(join(import.meta.dirname, '../../examples/push-summary.yml'), 'utf8')
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(workflow)
   await accessible(page, 'an empty service')
-})
-
-test('sign in, choose, ask, watch, follow a citation, ask on, share the link, open it as another person, lose access', async () => {
-  const { script } = desk.service
-  script.session = { offered: true, signedIn: false }
-  let page = await desk.visit('/')
-  const link = page.getByRole('link', { name: 'Sign in with GitHub' })
-  await link.waitFor()
-  expect(await link.getAttribute('href')).toBe('/api/auth/login?return=%2F')
-  await accessible(page, 'before signing in')
-
-  // The service leads the browser to GitHub and back; this one comes back at once.
-  script.session = { offered: true, signedIn: true, user: { id: 7, login: 'wanda' } }
-  await page.goto(desk.service.url)
-  await page.locator('#person').getByText('wanda').waitFor()
-  await accessible(page, 'the choice')
-  await page.getByRole('button', { name: 'octo/tools' }).click()
-  await page.getByRole('link', { name: 'main' }).click()
-  await page.getByRole('heading', { name: 'Where to start reading' }).waitFor()
-  await accessible(page, 'a run')
-  const { promise: watched, resolve: goOn } = Promise.withResolvers<void>()
-  script.play = async (events, asked) => {
-    events.send('token', { text: 'A token that is' })
-    await watched
-    await answerInSteps(events, asked)
-  }
-  await ask(page, question)
-  await newest(page).getByText('A token that is').waitFor()
-  await accessible(page, 'an answer that is being written')
-  goOn()
-  await answered(page)
-  script.answers.unshift(someAnswer())
-  await newest(page).locator('.words button').nth(1).click()
-  await page.locator('#code .cited').first().waitFor()
-  await accessible(page, 'an answer and its code')
-  await openOptions(page)
-  await accessible(page, 'the options')
-  script.play = answerInSteps
-  await ask(page, 'And then?')
-  await answered(page)
-  const shared = page.url()
-  const withCookie = desk.service.requests.filter(({ path }) => path.startsWith('/api/'))
-  expect(withCookie.filter(({ headers }) => headers['authorization'] !== undefined)).toEqual([])
-
-  script.session = { offered: true, signedIn: true, user: { id: 8, login: 'otto' } }
-  page = await desk.visit(shared.slice(desk.service.url.length))
-  await page.locator('#person').getByText('otto').waitFor()
-  await newest(page).locator('.sources').waitFor()
-
-  script.lost.add('octo/tools')
-  await page.reload()
-  await page.getByText('You may not read this repository on GitHub.').waitFor()
-  await accessible(page, 'lost access')
-  expect(await page.locator('main').innerText()).not.toContain('younger than')
-
-  await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.getByRole('link', { name: 'Sign in with GitHub' }).waitFor()
-  expect(desk.service.requests.some(({ path, method }) => path === '/api/auth/logout' && method === 'POST')).toBe(true)
 })
 
 test('signing in that did not succeed says why', async () => {
