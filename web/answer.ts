@@ -3,7 +3,6 @@ import { announce } from './announce.js'
 import type { Answer } from './api-types.js'
 import { citationButton, sourceButton } from './citation.js'
 import { copyButton } from './copy-button.js'
-import { correctionList } from './corrections.js'
 import { button, type Child, element, fill, uniqueId } from './dom.js'
 import { showProblem } from './error-panel.js'
 import { count, exactTime, plural, seconds, shortCommit, timeAgo, withoutBidi } from './format.js'
@@ -66,14 +65,7 @@ export function showAnswer(parts: AnswerParts, answer: Answer, view: RunView): v
   fill(parts.words, renderBlocks(answer.blocks, { shift: 3, link: view.link, citation }))
   parts.words.setAttribute('aria-busy', 'false')
   parts.node.dataset['answer'] = answer.id
-  fill(
-    parts.rest,
-    correctionList(answer.corrections, view.link),
-    notes(answer),
-    sources(answer, view),
-    actions(answer, view),
-    details(answer),
-  )
+  fill(parts.rest, notes(answer), sources(answer, view), actions(answer, view), details(answer))
 }
 
 /** Says of an answer to a question asked now that it is a stored one, and offers to ask anew. */

@@ -81,7 +81,6 @@ export interface ListedAnswer extends QuestionState {
   after?: string | undefined
   behind?: { head: string } | undefined
   stale?: { told: string; citations: { label: string; verdict: string; now?: string | undefined }[] } | undefined
-  corrections?: Correction[] | undefined
 }
 
 /** What a person said about an answer or a summary, on lines that are there. */
@@ -96,6 +95,7 @@ export interface Correction {
 
 export interface Answer extends ListedAnswer {
   text: string
+  /** With the corrections behind the sentences that they are about. */
   blocks: MarkdownBlock[]
   code: Lines[]
   /** Whether it was useful to its readers, and to this one. */

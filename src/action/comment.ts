@@ -2,7 +2,7 @@
 // marked. This job may write to GitHub, so it starts no sandbox, clones nothing and asks no model: it reads the run that another job sealed.
 import {
   changeComment,
-  correctionsBlock,
+  correctComments,
   correctionsOf,
   fitMarkdown,
   layout,
@@ -73,8 +73,8 @@ async function renderComment(
     ...(handoff.partial === undefined ? {} : { partial: handoff.partial }),
   })
   const ofSummary = corrections.filter(({ answer }) => answer === undefined)
-  const shown = [summaryMarker, correctionsBlock(ofSummary, linkPlace(job)), text].filter((part) => part !== '')
-  return fitMarkdown(shown.join('\n'), commentBytes)
+  const [body = ''] = correctComments([`${summaryMarker}\n${text}`], ofSummary, linkPlace(job))
+  return fitMarkdown(body, commentBytes)
 }
 
 const noBase = 'The change is not described, because GitHub did not name the merge base; the log of this job tells why.'

@@ -2,13 +2,13 @@
 import { checkPermission, correctComment } from '../handoff/index.js'
 import { refuseComment } from './answer-comment.js'
 import { openGitHub } from './github-client.js'
-import { type Job, jobRepository, linkPlace, openReadContext } from './job-context.js'
+import { type Job, jobRepository, linkPlace, openCorrectContext } from './job-context.js'
 import type { WrittenCorrection } from './route-event.js'
 
 export async function writeCorrection(job: Job, { event, command }: WrittenCorrection): Promise<void> {
   const { runner, context, redact, signal } = job
   const { target, asker: author } = event
-  const reading = openReadContext(job)
+  const correcting = openCorrectContext(job)
   const github = openGitHub(job)
   const asked = { github, repository: context.repository, user: author, allow: 'write' } as const
   const may = await checkPermission(asked, { signal })
@@ -16,7 +16,7 @@ export async function writeCorrection(job: Job, { event, command }: WrittenCorre
   const result = await correctComment(
     {
       github,
-      context: reading,
+      context: correcting,
       repository: jobRepository(job),
       target,
       author,

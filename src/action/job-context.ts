@@ -4,7 +4,9 @@ import {
   type AnswerPlace,
   type AppContext,
   type Commit,
+  type CorrectContext,
   createContext,
+  createCorrectContext,
   createReadContext,
   HandoffError,
   missingSettings,
@@ -13,6 +15,7 @@ import {
   parseSettings,
   type ReadContext,
   type Repository,
+  wantsJournal,
 } from '../handoff/index.js'
 import type { Context } from './event-context.js'
 import { type Options, readSettings, secretValues, settingInputs } from './inputs.js'
@@ -68,10 +71,17 @@ export function createJobContext(
 }
 
 /** Needs only the drive9 key. */
-export function openReadContext({ runner, context }: Job): ReadContext {
+export const openReadContext = (job: Job): ReadContext => createReadContext(driveSettings(job))
+
+export function openCorrectContext(job: Job): CorrectContext {
+  const journal = wantsJournal(readSettings(job.runner))
+  return createCorrectContext(driveSettings(job), { journal, emit: makeListener(job.runner, job.saver) })
+}
+
+function driveSettings({ runner, context }: Job) {
   const drive = parseDriveSettings(readSettings(runner))
   if (drive.apiKey === '') throw missingInputs(context, ['DRIVE9_API_KEY'])
-  return createReadContext(drive)
+  return drive
 }
 
 function missingInputs(context: Context, settings: string[]): HandoffError {

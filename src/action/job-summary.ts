@@ -8,6 +8,7 @@ import {
   diagramMarkdown,
   fitMarkdown,
   type Handoff,
+  placeCorrections,
   type SummariseResult,
   safeInline,
   safeMarkdown,
@@ -20,17 +21,20 @@ const count = (value: number) => value.toLocaleString('en-US')
 const code = (text: string) => `\`${text.replace(/[`\r\n|]/g, ' ')}\``
 
 export function summaryReport(result: SummariseResult, job: Pick<Job, 'context'>): string {
-  const { handoff, change, diagram } = result
+  const { handoff, change, diagram, corrections } = result
   const place = linkPlace(job)
+  const summary = placeCorrections(sections(result.summary, job.context), corrections)
+  const changed = placeCorrections(change ? changeSections(change, place, new Set(changeParts)) : '', corrections)
+  const placedNowhere = summary.rest.filter((one) => changed.rest.includes(one))
   const parts = [
     `# handoff: ${safeInline(handoff.repository)} at ${code(handoff.commit.slice(0, 12))}`,
     leadSentence(result),
     result.differences.length > 0 ? safeInline(describeOtherSettings(result)) : '',
     partialNote(handoff),
     diagram ? `## Who imports whom\n\n${diagramMarkdown(diagram, place)}` : '',
-    change ? `## What this pull request changes\n\n${changeSections(change, place, new Set(changeParts))}` : '',
-    `## Summary\n\n${sections(result.summary, job.context)}`,
-    result.corrections.length > 0 ? `## Corrections\n\n${correctionsMarkdown(result.corrections, place)}` : '',
+    change ? `## What this pull request changes\n\n${changed.markdown}` : '',
+    `## Summary\n\n${summary.markdown}`,
+    placedNowhere.length > 0 ? `## Corrections\n\n${correctionsMarkdown(placedNowhere, place)}` : '',
     `## How it was made\n\n${folded('What was read', coverage(handoff))}\n\n${folded('What it took', `${costTable(handoff)}\n\n${secondsTable(handoff)}`)}`,
     howToAsk(handoff),
     `<sub>Written by ${code(handoff.model.name)}; every link was checked.</sub>`,

@@ -48,7 +48,7 @@ async function audit({ values, positionals }: Given<typeof command.options>): Pr
 
 function rowOf({ at, type, who, commit, text, cost }: AuditEntry): string {
   const money = cost === undefined ? '' : `$${cost.toFixed(4)}`
-  return `${at.slice(0, 16).replace('T', ' ')}  ${type.padEnd(8)}  ${commit.slice(0, 7).padEnd(7)}  ${who.padEnd(20)}  ${money.padStart(8)}  ${text}`
+  return `${at.slice(0, 16).replace('T', ' ')}  ${type.padEnd(10)}  ${commit.slice(0, 7).padEnd(7)}  ${who.padEnd(20)}  ${money.padStart(8)}  ${text}`
 }
 
 await runCommand(command, audit)

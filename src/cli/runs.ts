@@ -1,9 +1,13 @@
 // `npm run runs`: the runs of a repository, and what one of them holds. It reads drive9 and nothing else.
+import { isAbout } from '../handoff/domain/corrections/correction.js'
 import { compareSummaries, type SectionDifference } from '../handoff/domain/summary/compare-summaries.js'
+import type { Section, Statement } from '../handoff/domain/summary/summary-record.js'
 import {
   type AnswerRecord,
   answerMarkdown,
   type ChosenRun,
+  correctionsFor,
+  correctionsOf,
   createReadContext,
   getAnswer,
   type Handoff,
@@ -17,7 +21,8 @@ import {
   type Repository,
   readStatements,
   resolveRun,
-  runSummary,
+  type ShownCorrection,
+  summaryWithCorrections,
 } from '../handoff/index.js'
 import { type Given, runCommand } from './command-line.js'
 import { readDriveSettings } from './load-env.js'
@@ -84,7 +89,7 @@ async function showRun(place: Place, name: string): Promise<Printed> {
   if (flags.answer !== undefined) return oneAnswer(place, run, flags.answer)
   if (flags.answers) return answerList(place, run)
   if (flags.since !== undefined) return difference(place, await choose(place, flags.since), run)
-  const summary = await runSummary(place.context, run, place.signal)
+  const summary = await summaryWithCorrections(place.context, run, place.signal)
   return { json: { handoff: run.handoff, summary }, text: summary.trimEnd() }
 }
 
@@ -133,16 +138,20 @@ const answerRow = ({ id, status, acceptedAt, question }: AnswerRecord) =>
 async function oneAnswer({ context, repository, signal }: Place, run: ChosenRun, id: string): Promise<Printed> {
   const record = await getAnswer(context, run, id, signal)
   const place = { host: repository.host, repository: `${repository.owner}/${repository.name}` }
-  if (record.status === 'done')
-    return { json: record, text: answerMarkdown(record, place, { form: 'file', reused: true, notes: [] }).trimEnd() }
+  if (record.status === 'done') {
+    const corrections = correctionsFor(record, await correctionsOf(context, run, signal))
+    const text = answerMarkdown(record, place, { form: 'file', reused: true, notes: [], corrections }).trimEnd()
+    return { json: { ...record, ...(corrections.length === 0 ? {} : { corrections }) }, text }
+  }
   const end = record.status === 'failed' ? `It failed: ${record.error.message}` : 'It is being answered.'
   return { json: record, text: `${record.question}\n\n${end}` }
 }
 
 async function difference({ context, signal }: Place, before: ChosenRun, after: ChosenRun): Promise<Printed> {
-  const [older, newer] = await Promise.all(
-    [before, after].map(({ directory, handoff }) => readStatements(context, directory, handoff, signal)),
-  )
+  const [[older, ...saidBefore], [newer, ...said]] = await Promise.all([
+    statementsAndCorrections(context, before, signal),
+    statementsAndCorrections(context, after, signal),
+  ])
   if (older === undefined || newer === undefined) {
     throw new HandoffError('not-found', 'One of the runs is of an earlier version, whose summary has no statements.', {
       next: 'Summarise the commit again with force.',
@@ -150,16 +159,50 @@ async function difference({ context, signal }: Place, before: ChosenRun, after: 
   }
   const sections = compareSummaries(older, newer)
   return {
-    json: { since: before.handoff.run, run: after.handoff.run, sections },
-    text: sections.map(differenceText).join('\n\n'),
+    json: {
+      since: before.handoff.run,
+      run: after.handoff.run,
+      sections,
+      corrections: said,
+      correctedBefore: saidBefore,
+    },
+    text: sections
+      .map((section, index) => differenceText(section, newer.sections[index]!, said, saidBefore))
+      .join('\n\n'),
   }
 }
 
-function differenceText({ heading, kept, added, removed }: SectionDifference): string {
-  const rows = [...removed.map(({ text }) => `- ${text}`), ...added.map(({ text }) => `+ ${text}`)]
+async function statementsAndCorrections(context: ReadContext, run: ChosenRun, signal: AbortSignal) {
+  const [statements, corrections] = await Promise.all([
+    readStatements(context, run.directory, run.handoff, signal),
+    correctionsOf(context, run, signal),
+  ])
+  return [statements, ...corrections.filter(({ answer }) => answer === undefined)] as const
+}
+
+/** A statement that both have is listed where it was corrected. */
+function differenceText(
+  { heading, kept, added, removed }: SectionDifference,
+  { statements }: Section,
+  said: readonly ShownCorrection[],
+  saidBefore: readonly ShownCorrection[],
+): string {
+  const corrected = statements.filter((one) => !added.includes(one) && about(one, said).length > 0)
+  const row = (sign: string, statement: Statement, corrections: readonly ShownCorrection[]) => [
+    `${sign} ${statement.text}`,
+    ...about(statement, corrections).map(({ by, at, text }) => `    correction by ${by}, ${at.slice(0, 10)}: ${text}`),
+  ]
+  const rows = [
+    ...removed.flatMap((one) => row('-', one, saidBefore)),
+    ...added.flatMap((one) => row('+', one, said)),
+    ...corrected.flatMap((one) => row('=', one, said)),
+  ]
   return [`## ${heading}`, ...(rows.length === 0 ? [] : ['', ...rows]), '', `${kept} statements are the same.`].join(
     '\n',
   )
 }
+
+const about = ({ citations }: Statement, corrections: readonly ShownCorrection[]) =>
+  corrections.filter((one) => citations.some((cited) => isAbout(one, cited)))
 
 await runCommand(command, show)

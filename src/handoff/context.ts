@@ -32,7 +32,7 @@ export interface AppContext {
     /** How long a question waits while the E2B account is full; not at all when absent. */
     accountWaitMs?: number
   }
-  /** Where seals, answers and removals are noted, if the operator wants that. */
+  /** Where seals, answers, corrections and removals are noted, if the operator wants that. */
   journal?: Journal
   prices?: Prices
   /** What the team wants the model to know: a note, and no rule. */

@@ -16,6 +16,7 @@ import { noBudgets } from './store/caller-budgets.js'
 import { lazy } from './util/lazy.js'
 import { uniqueId } from './util/unique-id.js'
 import { unlimitedAdmission } from './workflows/answer/admission.js'
+import type { CorrectContext } from './workflows/pull-request/correct.js'
 
 interface Wiring {
   program: LoadProgram
@@ -62,6 +63,19 @@ export function createContext(settings: Settings, wiring: Wiring): AppContext {
 export function createReadContext({ server, apiKey, objectHosts, root }: Settings['drive']): ReadContext {
   const drive = makeDrive({ server, key: apiKey, hosts: objectHosts })
   return { ports: { drive, git: gitLater({}), clock: systemClock }, root }
+}
+
+/** For `/correct`, which writes one file and a note in the journal. */
+export function createCorrectContext(
+  drive: Settings['drive'],
+  { journal, emit }: { journal: boolean; emit: (event: RunEvent) => void },
+): CorrectContext {
+  const reading = createReadContext(drive)
+  return {
+    ...reading,
+    ports: { ...reading.ports, emit },
+    ...(journal ? { journal: journalLater({ server: drive.server, key: drive.apiKey }) } : {}),
+  }
 }
 
 function sandboxesLater(settings: SandboxSettings): Sandboxes {

@@ -8,7 +8,7 @@ export { makeOidcVerifier, type OidcVerifier } from './clients/github/verify-oid
 export { isSigned } from './clients/github/webhook-signature.js'
 export { systemClock } from './clients/system-clock.js'
 export type { AppContext, ReadContext } from './context.js'
-export { createContext, createReadContext } from './create-context.js'
+export { createContext, createCorrectContext, createReadContext } from './create-context.js'
 export type { AnswerRecord, Citation, CompletedAnswer } from './domain/answer.js'
 export { summaryMarker, writeAnswerMarker } from './domain/answers/comment-marker.js'
 export { type Depth, depthNamed, depths } from './domain/answers/depth.js'
@@ -31,9 +31,11 @@ export { changeComment, changeSections, changeSize } from './domain/change/rende
 export { type CorrectCommand, parseCorrectCommand, type ShownCorrection } from './domain/corrections/correction.js'
 export {
   type CorrectionData,
+  correctComments,
   correctionData,
-  correctionsBlock,
   correctionsMarkdown,
+  placeCorrections,
+  showCorrections,
 } from './domain/corrections/render-corrections.js'
 export { abortError, type ErrorCode, HandoffError, isErrorCode, isHandoffError } from './domain/errors.js'
 export { type AskLevel, askLevels, type GitHub, type Thread } from './domain/github.js'
@@ -65,6 +67,7 @@ export {
   parseSettings,
   refuseImpossibleMix,
   type Settings,
+  wantsJournal,
 } from './domain/settings.js'
 export { knowledgeBundle, llmsText } from './domain/summary/render-context-files.js'
 export { summaryBlocks } from './domain/summary/summary-blocks.js'
@@ -97,6 +100,7 @@ export {
   runSummary,
   staleSince,
   summarisedRefs,
+  summaryWithCorrections,
 } from './workflows/browse.js'
 export { planPrune, prune } from './workflows/prune/prune.js'
 export type { PruneItem, PrunePlan, PruneRequest, PruneResult } from './workflows/prune/types.js'
@@ -115,7 +119,7 @@ export {
 } from './workflows/pull-request/check-answer.js'
 export { checkPermission, isBot, type PermissionCheck } from './workflows/pull-request/check-permission.js'
 export { endConversation } from './workflows/pull-request/comment-lifecycle.js'
-export { correctComment } from './workflows/pull-request/correct.js'
+export { type CorrectContext, correctComment } from './workflows/pull-request/correct.js'
 export { markStaleComments } from './workflows/pull-request/mark-comments.js'
 export { questionKey } from './workflows/pull-request/status-comment.js'
 export { correctionsOf } from './workflows/read-corrections.js'

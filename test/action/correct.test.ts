@@ -35,6 +35,11 @@ function corrections(): Correction[] {
   return path === undefined ? [] : decodeCorrections(stack.clouds.drive.readFile(path)!).corrections
 }
 const byBot = () => stack.github.visibleComments(stack.onGitHub, 7).filter(({ author }) => author.type === 'Bot')
+/** What the journal has of corrections. */
+const noted = () =>
+  [...stack.clouds.drive.journals.values()]
+    .flatMap(({ entries }) => entries.map(({ type }) => type))
+    .filter((type) => type === 'correction' || type === 'retraction')
 const lastAnswer = () =>
   byBot().findLast(({ body }) => body.includes('handoff:ask v=1') && body.includes('state=done'))!
 const prompts = (task: string) =>
@@ -48,7 +53,7 @@ async function pushed(index: number) {
 }
 async function comment(login: string, body: string) {
   const written = say(login, body)
-  const step = await stack.step({ event: eventOf(written) })
+  const step = await stack.step({ event: eventOf(written), inputs: { journal: 'true' } })
   return { step, written, reactions: stack.github.reactionsOf(written) }
 }
 
@@ -77,11 +82,13 @@ test('a writer’s correction is kept with the lines that it names, and shown in
   expect(kept!.places.length).toBeGreaterThan(0)
   expect(kept!.places.every(({ path, from, to }) => path === 'src/token.ts' && from <= 4 && 4 <= to)).toBe(true)
   expect(lastAnswer().body).toMatch(
-    /^<!-- handoff:ask [^\n]+ -->\n<!-- handoff:corrections v=1 -->\n> \*\*Correction\*\* by `writer`, \d{4}-\d\d-\d\d: The hour is set/,
+    /`src\/token\.ts:[\d-]+`\]\([^)\n]*\)[^\n]* <!-- handoff:correction v=1 -->\(\*\*Correction\*\* by `writer`, \d{4}-\d\d-\d\d: The hour is set[^\n]*\)<!-- \/handoff:correction -->/,
   )
-  const again = await stack.step({ event: eventOf(written) })
+  expect(noted()).toEqual(['correction'])
+  const again = await stack.step({ event: eventOf(written), inputs: { journal: 'true' } })
   expect(again.errors).toEqual([])
   expect(corrections()).toEqual([kept])
+  expect(noted()).toEqual(['correction'])
 })
 
 test('the same question shows it with the stored answer, and the model of a new answer sees who says it', async () => {
@@ -118,10 +125,11 @@ test('`/correct --remove` takes it out of the answer and of the directory', asyn
   const nothing = await comment('writer', `/correct --remove ${link}`)
   expect(nothing.reactions).toEqual(['github-actions[bot]:confused'])
   expect(byBot().at(-1)!.body).toContain('There is no correction here to remove.')
-  const [shown] = byBot().filter(({ body }) => body.includes('handoff:corrections'))
+  const [shown] = byBot().filter(({ body }) => body.includes('handoff:correction '))
   const { reactions } = await comment('writer', `/correct --remove https://example.org/x#issuecomment-${shown!.id}`)
   expect(reactions).toEqual(['github-actions[bot]:rocket'])
   expect(corrections()).toEqual([])
+  expect(noted()).toEqual(['correction', 'retraction'])
   expect(shown!.body).not.toContain('Correction')
 })
 
@@ -135,11 +143,12 @@ test('a summary is corrected at lines that it cites; without any the reply says 
   const { reactions } = await comment('writer', `/correct ${link} README.md:1-3 It is slower than it looks.`)
   expect(reactions).toEqual(['github-actions[bot]:rocket'])
   expect(corrections()).toEqual([expect.objectContaining({ text: expect.stringContaining('slower') })])
-  expect(summary.body).toMatch(/^<!-- handoff:summary v=1 -->\n<!-- handoff:corrections v=1 -->\n> \*\*Correction\*\*/)
+  expect(summary.body).toMatch(/^<!-- handoff:summary v=1 -->\n<!-- handoff:correction v=1 -->\n> \*\*Correction\*\*/)
   await stack.step({ event: stack.pull(7, commit(3)), inputs: { mode: 'comment' } })
   expect(summary.body).toContain('slower than it looks')
   const report = await pushed(3)
-  expect(report.summary).toContain('## Corrections')
+  expect(report.summary).toMatch(/`README\.md:[\d-]+`\]\([^)\n]*\)[^\n]* \(\*\*Correction\*\* by `writer`/)
+  expect(report.summary).not.toContain('## Corrections')
 })
 
 test.each([

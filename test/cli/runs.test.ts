@@ -1,6 +1,7 @@
 // Listing and reading runs from a terminal, and the line that mounts one.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { answerQuestion, type SummariseResult, summarise } from '../../src/handoff/index.js'
+import { answerQuestion, layout, type SummariseResult, summarise } from '../../src/handoff/index.js'
+import { changeCorrections } from '../../src/handoff/store/correction-store.js'
 import { type LocalStack, startLocalStack } from '../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { runProgram } from '../support/run-program.js'
@@ -71,6 +72,26 @@ test('a branch names its newest run, whose summary is printed', async () => {
   const { stdout } = await run('runs', shop, 'main')
   expect(stdout).toContain(`# octo/shop at ${repository.head}`)
   expect(stdout).toContain('`pay/charge.ts` exports `charge`.')
+})
+
+test('a correction stands at its statement, in a summary and between two runs', async () => {
+  const { commit, sections } = runs[0]!.statements!
+  const [place] = sections.flatMap(({ statements }) => statements).flatMap(({ citations }) => citations)
+  const text = `${place!.path}:${place!.from} It is times four.`
+  const correction = { id: 'issue-1', at: '2026-11-19T10:00:00.000Z', by: 'wanda', text, commit, places: [place!] }
+  const list = layout('/handoff', stack.commit(shop, commit).repository)
+  const { drive } = stack.context.ports
+  await changeCorrections(drive, list, (found) => (found.length > 0 ? found : [correction]), never)
+  try {
+    const { stdout } = await run('runs', shop, 'main')
+    expect(stdout).toMatch(/`src\/price\.ts:[\d-]+` \(\*\*Correction\*\* by `wanda`, 2026-11-19: .*times four\.\)/)
+    const between = await run('runs', shop, 'main', '--since', commit)
+    expect(between.stdout).toMatch(
+      /^= .*\n {4}correction by wanda, 2026-11-19: src\/price\.ts:\d+ It is times four\.$/m,
+    )
+  } finally {
+    await changeCorrections(drive, list, (found) => (found.length === 0 ? found : []), never)
+  }
 })
 
 test('what the summary says anew since an earlier run is printed with a plus', async () => {

@@ -105,6 +105,8 @@ export function encodeSegment(text: string): string {
 const hex = (byte: number) => byte.toString(16).toUpperCase().padStart(2, '0')
 
 /** The files of a run directory, relative to it. */
+const changes = 'analysis/changes/'
+
 export const artifact = {
   readme: 'README.md',
   clone: (repository: Repository) => `project/${repository.name}.git.tar`,
@@ -122,7 +124,8 @@ export const artifact = {
   /** The corrections that hold for this commit, as known when the run was sealed. */
   corrections: 'analysis/corrections.json',
   /** What changed since another commit. */
-  change: (base: string) => `analysis/changes/${base}.json`,
+  changes,
+  change: (base: string) => `${changes}${base}.json`,
   handoff: 'analysis/handoff.json',
   latestAnswer: 'analysis/qa-response.md',
   answers: 'analysis/qa',

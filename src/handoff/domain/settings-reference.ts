@@ -67,7 +67,7 @@ export const settingTable: Setting[] = [
   {
     group: 'durable directory',
     name: 'HANDOFF_JOURNAL',
-    text: 'When true, seals, answers, removals and refused questions are noted in drive9’s journal, where nothing can be changed or removed later. `npm run audit` reads it. The notes have the questions in them.',
+    text: 'When true, seals, answers, corrections, removals and refused questions are noted in drive9’s journal, where nothing can be changed or removed later. `npm run audit` reads it. The notes have the questions and corrections in them.',
   },
   {
     group: 'model',

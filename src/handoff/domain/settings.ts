@@ -39,7 +39,7 @@ export interface Settings {
     totalMs?: number
   }
   cloneToken?: string
-  /** Note seals, answers and removals in drive9's journal. */
+  /** Note seals, answers, corrections and removals in drive9's journal. */
   journal?: true
   /** What the team wants the model to know. */
   instructions?: string
@@ -89,7 +89,7 @@ export function parseSettings(environment: Environment): Settings {
         : {}),
     },
     ...(cloneToken === undefined ? {} : { cloneToken }),
-    ...(isOn(environment, 'HANDOFF_JOURNAL') ? { journal: true as const } : {}),
+    ...(wantsJournal(environment) ? { journal: true as const } : {}),
     ...(instructions === undefined ? {} : { instructions }),
     limits: {
       inputTokens: whole(environment, 'HANDOFF_MAX_INPUT_TOKENS', 400_000),
@@ -99,6 +99,9 @@ export function parseSettings(environment: Environment): Settings {
     },
   }
 }
+
+/** Whether the operator wants notes in drive9's journal. */
+export const wantsJournal = (environment: Environment): boolean => isOn(environment, 'HANDOFF_JOURNAL')
 
 /** The settings of E2B alone. */
 export function parseSandboxSettings(environment: Environment): Settings['sandboxes'] {

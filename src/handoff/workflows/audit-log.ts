@@ -1,14 +1,15 @@
-// What happened to a repository, in the journal of the drive's server: seals, answers, removals and refused questions. It is never in the way: an
-// entry that cannot be written is a notice, and a server without journals is not asked again.
+// What happened to a repository, in the journal of the drive's server: seals, answers, corrections, removals and refused questions. It is never in
+// the way: an entry that cannot be written is a notice, and a server without journals is not asked again.
 import type { AppContext } from '../context.js'
 import type { CompletedAnswer } from '../domain/answer.js'
+import type { Correction } from '../domain/corrections/correction.js'
 import { isHandoffError } from '../domain/errors.js'
 import type { Handoff } from '../domain/handoff-record.js'
-import type { Journal, NewEntry } from '../domain/ports.js'
+import type { Journal, NewEntry, Ports } from '../domain/ports.js'
 import { fullName, layout, type Repository } from '../domain/run.js'
 import { sha256 } from '../store/run-store.js'
 
-type Tools = Pick<AppContext, 'journal' | 'root' | 'ports' | 'background'>
+export type AuditTools = Pick<AppContext, 'journal' | 'root' | 'background'> & { ports: Pick<Ports, 'clock' | 'emit'> }
 
 /** How long the work that is noted waits for its note. */
 const patienceMs = 5_000
@@ -22,7 +23,7 @@ export function journalOf(root: string, repository: Repository): { id: string; t
   }
 }
 
-export function noteSeal(tools: Tools, repository: Repository, handoff: Handoff): Promise<void> {
+export function noteSeal(tools: AuditTools, repository: Repository, handoff: Handoff): Promise<void> {
   const { run, commit, ref, model, usage, cost, requestedBy, secrets, partial } = handoff
   const actor = requestedBy?.actor
   return note(tools, repository, `seal-${run}`, {
@@ -43,7 +44,7 @@ export function noteSeal(tools: Tools, repository: Repository, handoff: Handoff)
   })
 }
 
-export function noteAnswer(tools: Tools, repository: Repository, record: CompletedAnswer): Promise<void> {
+export function noteAnswer(tools: AuditTools, repository: Repository, record: CompletedAnswer): Promise<void> {
   const { id, run, commit, question, asker, model, usage, cost, completedAt, unanswered, citations } = record
   return note(tools, repository, `answer-${id}-${Date.parse(completedAt)}`, {
     type: 'answer',
@@ -53,10 +54,38 @@ export function noteAnswer(tools: Tools, repository: Repository, record: Complet
   })
 }
 
+/** A correction that was written, or those that a command removed. `command` is the comment that says so. */
+export function noteCorrection(
+  tools: AuditTools,
+  repository: Repository,
+  command: { id: string; by: string; done: 'written' | 'removed' },
+  { run, answer, corrections }: { run: Handoff; answer?: string; corrections: readonly Correction[] },
+): Promise<void> {
+  const type = command.done === 'written' ? 'correction' : 'retraction'
+  return note(tools, repository, `${type}-${command.id}`, {
+    type,
+    actor: { type: 'person', id: command.by },
+    subjects: [`commit:${run.commit}`, `run:${run.run}`, ...(answer === undefined ? [] : [`answer:${answer}`])],
+    summary: {
+      run: run.run,
+      commit: run.commit,
+      ...(answer === undefined ? {} : { answer }),
+      corrections: corrections.map(({ id }) => id),
+      text: corrections
+        .map(({ text }) => text)
+        .join(' · ')
+        .slice(0, longestText),
+    },
+  })
+}
+
+/** Of corrections, in an entry. */
+const longestText = 2_000
+
 /** The most entries that drive9 takes in one request. */
 const mostAtOnce = 500
 
-export async function noteRemoval(tools: Tools, repository: Repository, runs: readonly string[]): Promise<void> {
+export async function noteRemoval(tools: AuditTools, repository: Repository, runs: readonly string[]): Promise<void> {
   for (let from = 0; from < runs.length; from += mostAtOnce) {
     const some = runs.slice(from, from + mostAtOnce)
     const key = `prune-${sha256(some.join(' ')).slice(0, 40)}`
@@ -70,7 +99,7 @@ export async function noteRemoval(tools: Tools, repository: Repository, runs: re
 }
 
 /** At most one for a caller and a day, so that a caller without a budget cannot fill the journal. */
-export function noteRefusal(tools: Tools, repository: Repository, caller: string, reason: string): Promise<void> {
+export function noteRefusal(tools: AuditTools, repository: Repository, caller: string, reason: string): Promise<void> {
   const day = new Date(tools.ports.clock.now()).toISOString().slice(0, 10)
   const key = `refusal-${day}-${sha256(`${caller} ${reason}`).slice(0, 40)}`
   const summary = { reason, day }
@@ -87,7 +116,7 @@ const withoutJournals = new WeakSet<Journal>()
 const noted = new Set<string>()
 const mostNoted = 1_000
 
-async function note(tools: Tools, repository: Repository, key: string, ...entries: NewEntry[]): Promise<void> {
+async function note(tools: AuditTools, repository: Repository, key: string, ...entries: NewEntry[]): Promise<void> {
   const { journal, root, background } = tools
   if (journal === undefined || withoutJournals.has(journal)) return
   const place = journalOf(root, repository)
@@ -101,7 +130,7 @@ async function note(tools: Tools, repository: Repository, key: string, ...entrie
 }
 
 async function append(
-  { ports }: Tools,
+  { ports }: AuditTools,
   journal: Journal,
   place: { id: string; title: string },
   key: string,

@@ -3,6 +3,7 @@
 import type { AppContext, ReadContext } from '../context.js'
 import type { AnswerRecord, CompletedAnswer } from '../domain/answer.js'
 import { covers } from '../domain/citations/cited-lines.js'
+import { showCorrections } from '../domain/corrections/render-corrections.js'
 import { HandoffError, isHandoffError } from '../domain/errors.js'
 import type { Handoff } from '../domain/handoff-record.js'
 import type { DriveEntry } from '../domain/ports.js'
@@ -17,6 +18,7 @@ import type { AnswerRequest } from './answer/find-answer.js'
 import { optionally, stalenessAt } from './answer/report-answer.js'
 import { type ChosenRun, repositoryOf } from './answer/resolve-run.js'
 import type { AnswerStaleness } from './pull-request/check-answer.js'
+import { correctionsOf } from './read-corrections.js'
 import { readSummary } from './read-summary.js'
 
 interface Page<T> {
@@ -109,6 +111,20 @@ export async function summarisedRefs(
 
 export async function runSummary(context: ReadContext, run: ChosenRun, signal: AbortSignal): Promise<string> {
   return readSummary(context, run.directory, run.handoff, signal)
+}
+
+/** The same for readers of Markdown: each correction behind its statement, or above the text. */
+export async function summaryWithCorrections(
+  context: ReadContext,
+  run: ChosenRun,
+  signal: AbortSignal,
+): Promise<string> {
+  const [summary, corrections] = await Promise.all([
+    runSummary(context, run, signal),
+    correctionsOf(context, run, signal),
+  ])
+  const ofSummary = corrections.filter(({ answer }) => answer === undefined)
+  return showCorrections(summary, ofSummary, run.handoff)
 }
 
 export async function listAnswerPage(

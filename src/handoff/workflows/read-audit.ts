@@ -9,7 +9,7 @@ export interface AuditEntry {
   type: string
   who: string
   commit: string
-  /** A question, or the id of a run. */
+  /** A question, a correction, why something was refused, or the id of a run. */
   text: string
   cost?: number
   run?: string
@@ -50,8 +50,8 @@ export async function readAudit(
 }
 
 function readEntry({ at, type, actor, summary }: JournalEntry): AuditEntry {
-  const { run, answer, commit, question, reason, cost } = summary
-  const text = [question, reason, run].find((value) => typeof value === 'string')
+  const { run, answer, commit, question, reason, text: said, cost } = summary
+  const text = [question, said, reason, run].find((value) => typeof value === 'string')
   const amount = (cost as { amount?: unknown } | undefined)?.amount
   return {
     at,

@@ -9,6 +9,7 @@ import { artifact } from '../domain/run.js'
 import { decodeSummaryRecord, type SummaryRecord, summaryRecordLimits } from '../domain/summary/summary-record.js'
 import { sha256 } from '../store/run-store.js'
 import { DecodeError, decodeJson } from '../util/decode.js'
+import { mapConcurrent } from '../util/map-concurrent.js'
 
 export async function readSummary(
   context: ReadContext,
@@ -71,6 +72,18 @@ export async function readChange(
   const path = artifact.change(base)
   const bytes = await findSealedFile(context, directory, handoff, path, changeReportBytes, signal)
   return bytes && unlessUnreadable(() => decodeChangeReport(bytes))
+}
+
+/** What it changes against each base that it was compared with. */
+export async function readChanges(
+  ...[context, directory, handoff, signal]: Parameters<typeof readSummary>
+): Promise<ChangeReport[]> {
+  const paths = handoff.artifacts.map(({ path }) => path).filter((path) => path.startsWith(artifact.changes))
+  const found = await mapConcurrent(4, paths, async (path) => {
+    const bytes = await findSealedFile(context, directory, handoff, path, changeReportBytes, signal)
+    return bytes && unlessUnreadable(() => decodeChangeReport(bytes))
+  })
+  return found.filter((report) => report !== undefined)
 }
 
 /** Undefined for a file that the run does not have, and for one that is not what was sealed. */

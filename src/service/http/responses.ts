@@ -69,7 +69,7 @@ export function listedAnswerView(
 export function answerView(viewer: Viewer, seen: Seen, record: Product.CompletedAnswer, more: AnswerRemarks) {
   return {
     ...listedAnswerView(viewer, seen, record, more),
-    blocks: answerBlocks(record, placeOf(viewer, seen.handoff)),
+    blocks: answerBlocks(record, placeOf(viewer, seen.handoff), more.corrections),
     code: record.cited ?? [],
   }
 }

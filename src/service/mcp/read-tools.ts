@@ -31,10 +31,19 @@ async function findSummary(
   input: OfRunOrRepoName,
 ): Promise<{ handoff: Product.Handoff; summary: string }> {
   const where = await locate(app, caller, repositoryOf(input), signal)
-  const [{ cleanText, resolveRun, runSummary }, context] = await Promise.all([app.product(), app.context()])
+  const [product, context] = await Promise.all([app.product(), app.context()])
   const place = layout(context.root, where.repository)
-  const run = await resolveRun({ ...where, readOnly: true }, parseRunName(input.ref ?? 'HEAD'), context, place, signal)
-  return { handoff: run.handoff, summary: cleanText(await runSummary(context, run, signal)) }
+  const run = await product.resolveRun(
+    { ...where, readOnly: true },
+    parseRunName(input.ref ?? 'HEAD'),
+    context,
+    place,
+    signal,
+  )
+  return {
+    handoff: run.handoff,
+    summary: product.cleanText(await product.summaryWithCorrections(context, run, signal)),
+  }
 }
 
 export async function listRuns(

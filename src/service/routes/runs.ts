@@ -170,7 +170,8 @@ async function wholeRun({ app, product, context, exchange }: RunsRequest, run: P
     product.readDiagram(context, run.directory, handoff, signal),
   ])
   const place = placeOf(app.settings.github, handoff)
-  const summaryBlocks = product.summaryBlocks(summary, handoff.commit, place)
+  const ofSummary = corrections.filter(({ answer }) => answer === undefined)
+  const summaryBlocks = product.summaryBlocks(summary, handoff.commit, place, ofSummary)
   return taggedResponse(exchange.request, {
     ...runView(handoff),
     summary,

@@ -5,7 +5,7 @@ import { makeJournal } from '../../../src/handoff/clients/drive9/journal.js'
 import { parseRepository } from '../../../src/handoff/domain/run.js'
 import { answerQuestion, planPrune, prune, summarise } from '../../../src/handoff/index.js'
 import { makeBudgets } from '../../../src/handoff/store/caller-budgets.js'
-import { noteRemoval } from '../../../src/handoff/workflows/audit-log.js'
+import { noteCorrection, noteRemoval } from '../../../src/handoff/workflows/audit-log.js'
 import { type AuditEntry, readAudit } from '../../../src/handoff/workflows/read-audit.js'
 import { type LocalStack, startLocalStack } from '../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../support/repository.js'
@@ -241,4 +241,28 @@ test('npm run audit prints a row for each entry and the verdict', async () => {
       .map((line) => JSON.parse(line).type),
   ).toEqual(['answer', 'answer'])
   expect(broken.stderr).toContain('THE CHAIN IS BROKEN')
+})
+
+test('a correction and its removal are listed with who said what of which answer', async () => {
+  const { handoff } = await summarised(stack)
+  const context = stack.makeContext(on)
+  const repository = parseRepository(name, 'git.example.org')
+  const correction = {
+    id: 'issue-7',
+    at: '2026-11-19T10:00:00.000Z',
+    by: 'wanda',
+    text: 'src/price.ts:2 It is times four.',
+    answer: 'a'.repeat(32),
+    commit: git.head,
+    places: [],
+  }
+  const subject = { run: handoff, answer: correction.answer, corrections: [correction] }
+  await noteCorrection(context, repository, { id: 'issue-7', by: 'wanda', done: 'written' }, subject)
+  await noteCorrection(context, repository, { id: 'issue-9', by: 'xavier', done: 'removed' }, subject)
+  const { list, problem } = await audit()
+  expect(problem).toBeUndefined()
+  expect(list.slice(1)).toEqual([
+    expect.objectContaining({ type: 'correction', who: 'wanda', text: correction.text, answer: correction.answer }),
+    expect.objectContaining({ type: 'retraction', who: 'xavier', text: correction.text, commit: git.head }),
+  ])
 })

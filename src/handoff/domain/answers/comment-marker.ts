@@ -70,6 +70,14 @@ function readAnswerMarker(body: string): AnswerMarker | undefined {
   return id === undefined || run === undefined ? undefined : { id, part: Number(part), run }
 }
 
+/** Which answer a comment is a part of, and the number of the part. */
+export function readPart(body: string): { of: string; part: number } | undefined {
+  const asked = readAskMarker(body)
+  if (asked) return { of: `question ${asked.question}`, part: asked.part }
+  const answer = readAnswerMarker(body)
+  return answer && { of: `answer ${answer.id}`, part: answer.part }
+}
+
 /** The answer that the first part of a finished answer shows. */
 export function readShownAnswer(body: string): AnswerName | undefined {
   const asked = readAskMarker(body)
@@ -87,11 +95,9 @@ export const stalePattern = /^<!-- handoff:stale v=1 head=([0-9a-f]{40}) -->\n[^
 
 // ── corrections ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Stands above the corrections that a comment shows. */
-export const correctionsMarker = `${start}corrections v=1 -->`
-
-/** The marker's line, the quoted lines below it, and the empty line after them. */
-export const correctionsPattern = /^<!-- handoff:corrections v=1 -->\n(?:>[^\n]*\n)+\n?/m
+/** Before and behind each correction, and a block of them, that a comment shows. */
+export const correctionStart = `${start}correction v=1 -->`
+export const correctionEnd = '<!-- /handoff:correction -->'
 
 /** The reply to a comment that begins with `/correct`. */
 export const correctionReplyMarker = (comment: number): string => `${start}correct v=1 comment=${comment} -->`

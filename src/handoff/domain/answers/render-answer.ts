@@ -3,7 +3,13 @@
 import type { CompletedAnswer } from '../answer.js'
 import { citationLabel, citationRatio, shortCommit } from '../citations/citation-label.js'
 import type { ShownCorrection } from '../corrections/correction.js'
-import { correctionsBlock, correctionsMarkdown } from '../corrections/render-corrections.js'
+import {
+  correctionsBlock,
+  correctionsMarkdown,
+  markedAside,
+  placeCorrections,
+  showCorrections,
+} from '../corrections/render-corrections.js'
 import { cleanText } from '../markdown/clean-text.js'
 import { codeSpan } from '../markdown/escape.js'
 import { type MarkdownBlock, parseDocument } from '../markdown/parse-document.js'
@@ -68,22 +74,20 @@ export interface AnswerData {
 
 export function answerMarkdown(record: CompletedAnswer, place: AnswerPlace, options: AnswerOptions): string {
   if (options.form === 'plain') return `${plainAnswer(record)}\n`
+  const isComment = options.form === 'comment'
+  const words = answerParts(record, place).join('\n\n')
+  const corrected = placeCorrections(words, options.corrections ?? [], isComment ? markedAside : undefined)
   const parts = [
-    corrections(place, options),
+    (isComment ? correctionsBlock : correctionsMarkdown)(corrected.rest, place),
     options.asker === undefined ? '' : `${codeSpan(options.asker)} asks:`,
     quoted(record.question),
     ...(options.notes ?? []).map((note) => `*${safeInline(note)}*`),
-    ...answerParts(record, place),
+    corrected.markdown,
     sources(record),
     details(record, options),
     footer(record, place, options),
   ]
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`
-}
-
-/** A later edit of a comment finds them by their marker. */
-function corrections(place: AnswerPlace, { form, corrections: shown = [] }: AnswerOptions): string {
-  return form === 'comment' ? correctionsBlock(shown, place) : correctionsMarkdown(shown, place)
 }
 
 /** `analysis/qa-response.md`. */
@@ -142,12 +146,17 @@ export function answerData(record: CompletedAnswer, place: AnswerPlace): AnswerD
   }
 }
 
-/** The words as nodes. A citation node has the label of one of the citations in `answerData`. */
-export function answerBlocks(record: CompletedAnswer, place: AnswerPlace): MarkdownBlock[] {
+/** The words as nodes, with the corrections. A citation node has the label of one of the citations in `answerData`. */
+export function answerBlocks(
+  record: CompletedAnswer,
+  place: AnswerPlace,
+  corrections: readonly ShownCorrection[] = [],
+): MarkdownBlock[] {
   const citations = verified(record).map(citationLabel)
+  const words = showCorrections(record.text, corrections, place)
   return [
     ...(record.unanswered ? parseDocument(unansweredWords(record)) : []),
-    ...parseDocument(record.text, { citations, ...linkRepository(place) }),
+    ...parseDocument(words, { citations, ...linkRepository(place) }),
   ]
 }
 

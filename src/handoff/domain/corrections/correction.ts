@@ -131,6 +131,10 @@ export function evidenceOf({ commit, citations, cited = [] }: CompletedAnswer): 
   })
 }
 
+/** Whether it is about a line that is cited. */
+export const isAbout = ({ places }: Pick<ShownCorrection, 'places'>, cited: Pick<Evidence, 'path' | 'from' | 'to'>) =>
+  places.some(({ path, from, to }) => path === cited.path && from <= cited.to && cited.from <= to)
+
 /** The cited places that a text names: `src/a.ts:10-12`, or one line of them. */
 export function namedPlaces(text: string, places: readonly Evidence[]): Evidence[] {
   const named = findMentions(text)

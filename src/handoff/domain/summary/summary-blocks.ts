@@ -1,10 +1,21 @@
-// A summary as a tree of nodes. The places that it mentions become links to their lines on the git host.
+// A summary as a tree of nodes, with the corrections of its statements. The places that it mentions become links to their lines on the git host.
 import { type AnswerPlace, linkRepository, permalink } from '../answers/permalinks.js'
+import type { ShownCorrection } from '../corrections/correction.js'
+import { placeCorrections } from '../corrections/render-corrections.js'
 import { type MarkdownBlock, parseDocument, type TextPlace } from '../markdown/parse-document.js'
 import { findMentions } from './path-mentions.js'
 
-export function summaryBlocks(summary: string, commit: string, place: AnswerPlace): MarkdownBlock[] {
-  return parseDocument(summary, { ...linkRepository(place), findPlaces: (text) => findPlaces(text, commit, place) })
+/** A correction whose lines no statement cites is not shown here; the run lists all of them. */
+export function summaryBlocks(
+  summary: string,
+  commit: string,
+  place: AnswerPlace,
+  corrections: readonly ShownCorrection[] = [],
+): MarkdownBlock[] {
+  return parseDocument(placeCorrections(summary, corrections).markdown, {
+    ...linkRepository(place),
+    findPlaces: (text) => findPlaces(text, commit, place),
+  })
 }
 
 function findPlaces(text: string, commit: string, place: AnswerPlace): TextPlace[] {

@@ -45,6 +45,18 @@ export interface AnswerJob {
   labels?: Record<string, string>
 }
 
+/** Corrections that the model is shown. */
+const mostCorrections = 10
+
+/** The newest corrections of lines in the files that the model is shown. */
+export function correctionsToShow(
+  { corrections }: AnswerJob,
+  { excerpts }: { excerpts: readonly Pick<Excerpt, 'path'>[] },
+): Correction[] {
+  const paths = new Set(excerpts.map(({ path }) => path))
+  return corrections.filter(({ places }) => places.some(({ path }) => paths.has(path))).slice(-mostCorrections)
+}
+
 /** A reply that answers, and does not ask for more code. */
 export type AnswerReply = Extract<ParsedReply, { kind: 'answer' }>
 

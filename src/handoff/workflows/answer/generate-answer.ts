@@ -3,14 +3,21 @@ import { answerBlocks, answerMessages, parseReply } from '../../domain/answers/a
 import { depthLimits, roundTokens } from '../../domain/answers/depth.js'
 import { citedLines } from '../../domain/citations/cited-lines.js'
 import { verifyCitations } from '../../domain/citations/verify-citations.js'
-import type { Correction } from '../../domain/corrections/correction.js'
 import { HandoffError, settleAll } from '../../domain/errors.js'
 import { estimateTokens } from '../../domain/estimate-tokens.js'
 import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest, Searched } from '../../domain/sandbox-protocol.js'
 import { addUsage, tokensToShow, withinContext } from '../call-model.js'
 import { readSummaryForModel } from '../read-summary.js'
-import { type Answered, type AnswerJob, type AnswerReply, askForAnswer, excerptRecord, outcomeOf } from './ask-model.js'
+import {
+  type Answered,
+  type AnswerJob,
+  type AnswerReply,
+  askForAnswer,
+  correctionsToShow,
+  excerptRecord,
+  outcomeOf,
+} from './ask-model.js'
 import { chooseFiles } from './choose-files.js'
 import {
   type Look,
@@ -21,9 +28,6 @@ import {
   searchSandbox,
 } from './search-in-sandbox.js'
 import { type SearchTerms, searchTerms } from './search-terms.js'
-
-/** Corrections that the model is shown. */
-const mostCorrections = 10
 
 export async function generateAnswer(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { context, run } = job
@@ -123,7 +127,7 @@ async function askModel(
     excerpts: shown.excerpts,
     listings: shown.listings,
     notes: [...ownNotes(talk), ...shown.notes],
-    corrections: aboutShown(talk.corrections, shown),
+    corrections: correctionsToShow(talk, shown),
     ...(shown.search ? { search: shown.search } : {}),
     summary: talk.summary,
     earlier: talk.thread.slice(-3).map(({ question, text }) => ({ question, answer: text })),
@@ -144,12 +148,6 @@ const longestInstructions = 4_000
 /** The setting is quoted as the notes of the repository are. */
 const ownNotes = ({ context: { instructions, redact } }: Conversation) =>
   instructions === undefined ? [] : [{ path: 'instructions', text: redact(instructions).slice(0, longestInstructions) }]
-
-/** The newest corrections of lines in the files that the model is shown. */
-function aboutShown(corrections: readonly Correction[], { excerpts }: Shown): Correction[] {
-  const paths = new Set(excerpts.map(({ path }) => path))
-  return corrections.filter(({ places }) => places.some(({ path }) => paths.has(path))).slice(-mostCorrections)
-}
 
 /** Where was looked, for an answer that found nothing. */
 const lookedAt = ({ files, unsearched }: Searched) => ({ files, unsearched })

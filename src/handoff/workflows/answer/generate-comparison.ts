@@ -17,7 +17,14 @@ import type { MoreRequest } from '../../domain/sandbox-protocol.js'
 import { addUsage, tokensToShow, withinContext } from '../call-model.js'
 import { type BlobsByPath, readBlobs } from '../read-file-tables.js'
 import { readSummaryForModel } from '../read-summary.js'
-import { type Answered, type AnswerJob, askForAnswer, excerptRecord, outcomeOf } from './ask-model.js'
+import {
+  type Answered,
+  type AnswerJob,
+  askForAnswer,
+  correctionsToShow,
+  excerptRecord,
+  outcomeOf,
+} from './ask-model.js'
 import type { ChosenRun } from './resolve-run.js'
 import { nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-in-sandbox.js'
 import { type SearchTerms, searchTerms } from './search-terms.js'
@@ -139,7 +146,8 @@ async function askModel(
   const { model } = job.context.ports
   const paths = [...from.excerpts, ...to.excerpts].map(({ path }) => path)
   const { changes, changedInAll } = pathChanges(earlier.blobs, later.blobs, paths)
-  const prompt = { question: job.question.text, from, to, changes, changedInAll }
+  const corrections = correctionsToShow(job, to)
+  const prompt = { question: job.question.text, from, to, changes, changedInAll, corrections }
   const fitted = await withinContext(model, compareBlocks(prompt), (blocks) => compareMessages(prompt, blocks))
   const reply = await askForAnswer(job, { purpose: 'compare', messages: fitted.messages }, signal)
   return { reply, sides: [leftOf(from, fitted.left), leftOf(to, fitted.left)] }

@@ -4,6 +4,7 @@ import type { ReadContext } from '../../context.js'
 import {
   anyMarker,
   correctionReplyMarker,
+  readPart,
   readShownAnswer,
   summaryMarker,
 } from '../../domain/answers/comment-marker.js'
@@ -17,22 +18,26 @@ import {
   namedPlaces,
   requireText,
 } from '../../domain/corrections/correction.js'
-import { correctionsBlock, setCorrections } from '../../domain/corrections/render-corrections.js'
+import { correctComments } from '../../domain/corrections/render-corrections.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Author, Call, Comment, GitHub } from '../../domain/github.js'
+import { fitMarkdown } from '../../domain/markdown/fit.js'
 import { safeText } from '../../domain/markdown/sanitize.js'
 import { type Layout, layout, type Repository } from '../../domain/run.js'
 import { type Evidence, statementsOf } from '../../domain/summary/summary-record.js'
 import { changeCorrections } from '../../store/correction-store.js'
 import { type ChosenRun, type RunName, resolveRun } from '../answer/resolve-run.js'
+import { type AuditTools, noteCorrection } from '../audit-log.js'
 import { getAnswer } from '../browse.js'
 import { correctionsOf } from '../read-corrections.js'
-import { readStatements } from '../read-summary.js'
+import { readChanges, readStatements } from '../read-summary.js'
 import { questionKey } from './status-comment.js'
+
+export type CorrectContext = ReadContext & AuditTools
 
 interface CorrectRequest {
   github: GitHub
-  context: ReadContext
+  context: CorrectContext
   repository: Repository
   /** The comment with the command, and its thread. */
   target: Target
@@ -69,9 +74,9 @@ async function carryOut(request: CorrectRequest, call: Call): Promise<CorrectRes
   const place = layout(context.root, repository)
   const subject = await findSubject(request, place, call)
   if (command.remove) {
-    const places = await removeCorrections(request, subject, place, call)
-    await showIn(request, subject, call)
-    return { done: 'removed', places }
+    const removed = await removeCorrections(request, subject, place, call)
+    await settle('removed', removed)
+    return { done: 'removed', places: removed.length }
   }
   const correction = newCorrection(request, subject)
   await changeCorrections(
@@ -80,13 +85,22 @@ async function carryOut(request: CorrectRequest, call: Call): Promise<CorrectRes
     (found) => (found.some(({ id }) => id === correction.id) ? found : [...withRoom(found), correction]),
     call.signal,
   )
-  await showIn(request, subject, call)
+  await settle('written', [correction])
   return { done: 'written', places: correction.places.length }
+
+  async function settle(done: 'written' | 'removed', corrections: readonly Correction[]): Promise<void> {
+    const by = request.author.login
+    const noted = { ...subject, run: subject.run.handoff, corrections }
+    await Promise.all([
+      noteCorrection(context, repository, { id: commandId(target), by, done }, noted),
+      showIn(request, subject, call),
+    ])
+  }
 
   function newCorrection({ author, redact }: CorrectRequest, { run, answer, places }: Subject): Correction {
     const text = requireText(redact(command.text))
     return {
-      id: `${target.thread.kind}-${target.question}`,
+      id: commandId(target),
       at: new Date(context.ports.clock.now()).toISOString(),
       by: author.login,
       text,
@@ -97,6 +111,8 @@ async function carryOut(request: CorrectRequest, call: Call): Promise<CorrectRes
     }
   }
 }
+
+const commandId = ({ thread, question }: Target) => `${thread.kind}-${question}`
 
 function withRoom(found: readonly Correction[]): readonly Correction[] {
   if (found.length < correctionLimits.corrections) return found
@@ -119,8 +135,8 @@ async function removeCorrections(
   { answer }: Subject,
   place: Layout,
   { signal }: Call,
-): Promise<number> {
-  let removed = 0
+): Promise<Correction[]> {
+  let removed: Correction[] = []
   const isMeant = (one: Correction) =>
     one.answer === answer && (command.text === '' || namedPlaces(command.text, one.places).length > 0)
   await changeCorrections(
@@ -128,12 +144,12 @@ async function removeCorrections(
     place,
     (found) => {
       const left = found.filter((one) => !isMeant(one))
-      removed = Math.max(removed, found.length - left.length)
+      if (left.length < found.length) removed = found.filter(isMeant)
       return left.length === found.length ? found : left
     },
     signal,
   )
-  if (removed > 0) return removed
+  if (removed.length > 0) return removed
   throw new HandoffError('not-found', 'There is no correction here to remove.', {
     next: 'Write /correct --remove and the link of the comment that shows the correction.',
   })
@@ -142,7 +158,8 @@ async function removeCorrections(
 // ── what is corrected ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Subject {
-  comment: Comment
+  /** All parts, the first one first. */
+  comments: Comment[]
   run: ChosenRun
   /** The answer that the comment shows; a summary where absent. */
   answer?: string
@@ -168,15 +185,19 @@ async function findSubject(request: CorrectRequest, place: Layout, call: Call): 
   if (comment.body.startsWith(summaryMarker)) {
     const { head } = await github.pull(target.thread.repository, target.thread.number, call)
     const run = await find({ commit: head.sha })
-    const statements = await readStatements(context, run.directory, run.handoff, call.signal)
-    return { comment, run, places: statements ? statementsOf(statements).flatMap(({ citations }) => citations) : [] }
+    const [summary, changes] = await Promise.all([
+      readStatements(context, run.directory, run.handoff, call.signal),
+      readChanges(context, run.directory, run.handoff, call.signal),
+    ])
+    const statements = [...changes.flatMap((change) => change.statements), ...(summary ? statementsOf(summary) : [])]
+    return { comments: [comment], run, places: statements.flatMap(({ citations }) => citations) }
   }
   const shown = readShownAnswer(comment.body)
   if (shown === undefined) throw nothingToCorrect(linked !== undefined)
   const run = await find({ run: shown.run })
   const record = await getAnswer(context, run, shown.id, call.signal)
   const places = record.status === 'done' ? evidenceOf(record) : []
-  if (places.length > 0) return { comment, run, answer: shown.id, places }
+  if (places.length > 0) return { comments: partsOf(comment, own), run, answer: shown.id, places }
   throw new HandoffError('invalid-input', 'The answer cites no line, so a correction of it would never end.', {
     next: 'Ask again with /ask --fresh, or correct an answer that cites lines.',
   })
@@ -186,6 +207,13 @@ const isAnswer = (body: string) => readShownAnswer(body) !== undefined
 
 /** An answer before the summary: the summary's comment is one of the first, and changes. */
 const answersLast = (a: Comment, b: Comment) => Number(isAnswer(a.body)) - Number(isAnswer(b.body)) || a.id - b.id
+
+/** The comment is the first of them. */
+function partsOf(comment: Comment, own: readonly Comment[]): Comment[] {
+  const first = readPart(comment.body)
+  const others = own.filter((one) => one !== comment && readPart(one.body)?.of === first?.of)
+  return [comment, ...others.toSorted((a, b) => readPart(a.body)!.part - readPart(b.body)!.part)]
+}
 
 const nothingToCorrect = (isLinked: boolean) =>
   new HandoffError(
@@ -198,11 +226,21 @@ const nothingToCorrect = (isLinked: boolean) =>
     },
   )
 
-/** The comment shows the corrections that hold now. */
-async function showIn(request: CorrectRequest, { comment, run, answer }: Subject, call: Call): Promise<void> {
+/** The comments show the corrections that hold now. */
+async function showIn(request: CorrectRequest, { comments, run, answer }: Subject, call: Call): Promise<void> {
   const { github, context, place, redact } = request
   const all = await correctionsOf(context, run, call.signal)
-  const own = all.filter((one) => one.answer === answer)
-  const body = setCorrections(comment.body, redact(correctionsBlock(own, place)))
-  if (body !== comment.body) await github.updateComment(comment, body, call)
+  const own = all.filter((one) => one.answer === answer).map((one) => ({ ...one, text: redact(one.text) }))
+  const bodies = correctComments(
+    comments.map(({ body }) => body),
+    own,
+    place,
+  )
+  for (const [index, comment] of comments.entries()) {
+    const body = fitMarkdown(bodies[index]!, longestComment)
+    if (body !== comment.body) await github.updateComment(comment, body, call)
+  }
 }
+
+/** GitHub rejects comments over 65,536 characters. A text has at least as many bytes as characters. */
+const longestComment = 65_000
