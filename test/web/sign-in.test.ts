@@ -98,7 +98,7 @@ test('sign in, choose, ask, watch, follow a citation, ask on, share the link, op
   expect(at.here.machines()).toBe(machines)
 }, 120_000)
 
-test('a person who says no on GitHub is told so, and may try again', async () => {
+test('a person who says no on GitHub reads why, and may try again', async () => {
   const page = await visit('nora', `/?repository=${encodeURIComponent(name)}`)
   at.github.userFlow.decision = 'deny'
   at.github.userFlow.person = addReader(at, 'nora')
