@@ -1,5 +1,5 @@
 // `/correct` below an answer and a summary, from the built dist: who may, what is kept, where it is shown, and when it ends.
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { StoredComment } from '../../src/emulators/github/state.js'
 import { type Correction, decodeCorrections } from '../../src/handoff/domain/corrections/correction.js'
 import { tokenFiles, tokenSource } from '../support/token-files.js'
@@ -9,7 +9,7 @@ let stack: ActionStack
 const question = '/ask How is the token refreshed?'
 const said = 'The hour is set by the server, see src/token.ts:4.'
 
-beforeAll(async () => {
+beforeEach(async () => {
   stack = await startActionStack({
     files: [
       tokenFiles,
@@ -22,8 +22,7 @@ beforeAll(async () => {
   stack.github.addPull(stack.onGitHub, { number: 7, head: { ref: 'topic', sha: commit(0) } })
   await pushed(0)
 })
-afterAll(() => stack?.close())
-afterEach(() => stack.clouds.model.clearBehaviours())
+afterEach(() => stack?.close())
 
 const commit = (index: number) => stack.repository.commits[index]!
 const eventOf = (comment: StoredComment) => ({ ...stack.github.eventOf(comment), sha: commit(0) })
@@ -57,6 +56,12 @@ async function comment(login: string, body: string) {
   return { step, written, reactions: stack.github.reactionsOf(written) }
 }
 
+/** A writer asks, and corrects the answer. */
+async function corrected() {
+  await comment('writer', question)
+  return comment('writer', `/correct ${said}`)
+}
+
 test('a stranger and a reader write nothing, and one permission is asked for', async () => {
   await comment('writer', question)
   for (const login of ['stranger', 'reader', 'triager']) {
@@ -73,7 +78,7 @@ test('a stranger and a reader write nothing, and one permission is asked for', a
 })
 
 test('a writer’s correction is kept with the lines that it names, and shown in the answer', async () => {
-  const { step, written, reactions } = await comment('writer', `/correct ${said}`)
+  const { step, written, reactions } = await corrected()
   expect(step).toMatchObject({ code: 0, errors: [] })
   expect(reactions).toEqual(['github-actions[bot]:rocket'])
   const [kept, ...others] = corrections()
@@ -92,6 +97,7 @@ test('a writer’s correction is kept with the lines that it names, and shown in
 })
 
 test('the same question shows it with the stored answer, and the model of a new answer sees who says it', async () => {
+  await corrected()
   await comment('writer', question)
   expect(lastAnswer().body).toContain('| Reused | yes')
   expect(lastAnswer().body).toContain('**Correction** by `writer`')
@@ -103,6 +109,7 @@ test('the same question shows it with the stored answer, and the model of a new 
 })
 
 test('a push that moves the lines carries it; one that changes them ends it; and it is back with its lines', async () => {
+  await corrected()
   const runs = []
   for (const index of [1, 2, 3]) {
     await pushed(index)
@@ -121,6 +128,8 @@ const sealedList = (sha: string) =>
     .path
 
 test('`/correct --remove` takes it out of the answer and of the directory', async () => {
+  await corrected()
+  await comment('writer', '/ask --fresh How is the token refreshed?')
   const link = `https://example.org/x#issuecomment-${lastAnswer().id}`
   const nothing = await comment('writer', `/correct --remove ${link}`)
   expect(nothing.reactions).toEqual(['github-actions[bot]:confused'])
@@ -134,6 +143,7 @@ test('`/correct --remove` takes it out of the answer and of the directory', asyn
 })
 
 test('a summary is corrected at lines that it cites; without any the reply says how', async () => {
+  await pushed(3)
   await stack.step({ event: stack.pull(7, commit(3)), inputs: { mode: 'comment' } })
   const summary = byBot().find(({ body }) => body.startsWith('<!-- handoff:summary'))!
   const link = `https://example.org/x#issuecomment-${summary.id}`
@@ -160,7 +170,9 @@ test.each([
     'The link is not to an answer or a summary in this thread.',
   ],
 ])('%s is refused with a sentence', async (_, body, sentence) => {
+  await corrected()
   const before = corrections()
+  expect(before).toHaveLength(1)
   const { step, reactions } = await comment('writer', body)
   expect(step).toMatchObject({ code: 0, errors: [] })
   expect(step.notices.join()).toContain(sentence)

@@ -46,8 +46,12 @@ test('one word of each caller is kept beside the answer, and the newer one repla
 
 test('it is no answer: the list of answers stays as it is', async () => {
   const folder = `/api/runs/${here.run.run}/answers?repository=${encodeURIComponent(name)}`
-  const { answers } = (await call(here.url, folder)).body
-  expect(answers.map(({ id }: { id: string }) => id)).toEqual([answer.id])
+  const listed = async () => (await call(here.url, folder)).body.answers.map(({ id }: { id: string }) => id)
+  const before = await listed()
+  expect(before).toContain(answer.id)
+  expect((await say({ useful: true })).status).toBe(200)
+  expect(await kept()).toBeDefined()
+  expect(await listed()).toEqual(before)
 })
 
 test('an answer that is read later has the word of its reader, and how many found it useful', async () => {
@@ -102,6 +106,8 @@ test('a word costs a caller some of its budget', async () => {
 })
 
 test('a word that was not stored is not counted', async () => {
+  // The same word again would need no write.
+  await say({ useful: true })
   const takeBack = here.stack.clouds.drive.rule({
     method: 'PUT',
     path: /feedback\.json/,

@@ -17,18 +17,18 @@ beforeAll(async () => {
   github.userFlow.callbacks.push(callback)
   github.userFlow.person = github.addUser('mona')
   repository = github.addRepository({ name: 'octo/tools', private: true, app: true })
+})
+
+afterAll(() => github?.close())
+
+beforeEach(async () => {
+  github.server.clearRules()
+  repository.collaborators.set('mona', 'read')
   const authorize = client().authorizeUrl({ redirect: callback, state: 's', verifier: 'v'.repeat(43) })
   const granted = await fetch(authorize, { redirect: 'manual' })
   const code = new URL(granted.headers.get('location') ?? '').searchParams.get('code') ?? ''
   const tokens = await client().exchange({ code, redirect: callback, verifier: 'v'.repeat(43) }, { signal: never })
   token = tokens.access
-})
-
-afterAll(() => github?.close())
-
-beforeEach(() => {
-  github.server.clearRules()
-  repository.collaborators.set('mona', 'read')
 })
 
 function client() {

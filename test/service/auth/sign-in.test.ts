@@ -64,7 +64,8 @@ describe('signing in', () => {
       user: { id: user.id, login: 'mona' },
       until: expect.stringMatching(/^\d{4}-.*Z$/),
     })
-    const answer = await browser.call('/api/ask', 'POST', question())
+    const own = { ...question(), question: 'How is the token of mona refreshed?' }
+    const answer = await browser.call('/api/ask', 'POST', own)
     expect({ status: answer.status, path: answer.body.citations?.[0]?.path }).toEqual({
       status: 200,
       path: 'src/token.ts',
