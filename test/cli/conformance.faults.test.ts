@@ -2,6 +2,7 @@
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkNames, runChecks } from '../../src/cli/conformance-checks.js'
+import type { Fault, RecordedRequest } from '../../src/emulators/faulty-server.js'
 import { startClouds } from '../../src/emulators/start-all.js'
 import { HandoffError } from '../../src/handoff/domain/errors.js'
 import type { Drive, Sandbox, Sandboxes } from '../../src/handoff/domain/ports.js'
@@ -207,6 +208,35 @@ test.each(broken)('a service that breaks %s is noticed', async (name, breaking, 
     problem: expect.stringMatching(problem),
     meaning: expect.any(String),
   })
+})
+
+const storageFails: Fault = { kind: 'answer', status: 500, body: '{"error":"storage backend unavailable"}' }
+const drives = ['conditional writes', 'large files', 'lists, moves, removal', 'scoped tokens', 'end of tokens']
+
+test.each(['GET', 'HEAD', 'PUT'])('a drive that refuses each %s fails in its own words', async (method) => {
+  const takeBack = clouds.drive!.rule({ method, path: /\/_conformance\//, fault: storageFails })
+  const results = await check(drives).finally(takeBack)
+  const problems = Object.values(results).flatMap(({ problem }) => problem ?? [])
+  expect(problems.length).toBeGreaterThan(0)
+  expect(problems.filter((problem) => !/storage backend unavailable|answered 500/.test(problem))).toEqual([])
+})
+
+test('a drive that refuses a scoped token what is its own is noticed', async () => {
+  const { ownerKey } = clouds.drive!
+  const match = ({ headers }: RecordedRequest) => headers['authorization'] !== `Bearer ${ownerKey}`
+  const takeBack = clouds.drive!.rule({ method: 'GET', path: /\/_conformance\//, match, fault: storageFails })
+  const results = await check(['scoped tokens']).finally(takeBack)
+  expect(results['scoped tokens']).toMatchObject({
+    outcome: 'fails',
+    problem: expect.stringContaining('storage backend unavailable'),
+  })
+})
+
+test('a removal whose reply is lost leaves nothing, and the checks hold', async () => {
+  const path = /\/_conformance\/[^?]*\?recursive=1$/
+  const takeBack = clouds.drive!.rule({ method: 'DELETE', path, fault: { kind: 'lose-reply' } })
+  const results = await check(['conditional writes']).finally(takeBack)
+  expect(results['conditional writes']).toMatchObject({ outcome: 'holds' })
 })
 
 test('without a sandbox the checks that need one are not made', async () => {

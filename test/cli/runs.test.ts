@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { answerQuestion, layout, type SummariseResult, summarise } from '../../src/handoff/index.js'
 import { changeCorrections } from '../../src/handoff/store/correction-store.js'
+import { madeByTest } from '../support/call-log.js'
 import { type LocalStack, startLocalStack } from '../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
 import { runProgram } from '../support/run-program.js'
@@ -21,12 +22,17 @@ beforeAll(async () => {
       'pay/charge.ts': 'export function charge(price: number): number {\n  return price\n}\n',
     },
   ])
-  stack = await startLocalStack({ repositories: { [shop]: repository.directory } })
+  // drive9 says in whole seconds when a file was written, so each run has a second of its own.
+  let ahead = 0
+  const clouds = { drive: { now: () => Date.now() + ahead } }
+  stack = await startLocalStack({ repositories: { [shop]: repository.directory }, clouds })
   runs = []
-  for (const sha of repository.commits)
+  for (const sha of repository.commits) {
+    ahead += 2_000
     runs.push(
       await summarise({ commit: stack.commit(shop, sha, 'refs/heads/main'), attempt: 'one' }, stack.context, never),
     )
+  }
   const { record } = await answerQuestion(
     {
       repository: stack.commit(shop, repository.head).repository,
@@ -142,7 +148,7 @@ test('the line that mounts a run carries a token that reads this run and nothing
   const ask = (path: string, method = 'GET') =>
     fetch(`${stack.clouds.settings['DRIVE9_SERVER']}/v1/fs${path}`, {
       method,
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${token}`, [madeByTest]: '1' },
       ...(method === 'PUT' ? { body: 'x' } : {}),
     }).then(({ status }) => status)
   expect(await ask(`${directory}/README.md`)).toBe(200)

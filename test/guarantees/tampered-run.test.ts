@@ -54,18 +54,12 @@ beforeAll(async () => {
     )
   }
   const place = dirname(dirname(summarised.directory))
-  const copy = async (path: string): Promise<void> => {
-    for (const entry of await stack.context.ports.drive.list(path, deadline)) {
-      const from = `${path}/${entry.name}`
-      const to = join(original, from.slice(place.length))
-      if (entry.isDirectory) await copy(from)
-      else {
-        await mkdir(dirname(to), { recursive: true })
-        await writeFile(to, (await stack.context.ports.drive.read(from, { maxBytes: 1e7, signal: deadline }))!)
-      }
-    }
+  const { drive } = stack.clouds
+  for (const { path } of drive.tree(place).filter(({ isDirectory }) => !isDirectory)) {
+    const to = join(original, path.slice(place.length))
+    await mkdir(dirname(to), { recursive: true })
+    await writeFile(to, drive.readFile(path)!)
   }
-  await copy(place)
 })
 
 afterAll(() => rm(scratch, { recursive: true, force: true }))

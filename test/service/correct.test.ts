@@ -1,5 +1,5 @@
 // `/correct` through the webhook: one permission, one job, the correction in the directory, in the comment and over HTTP.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
 import type { Pull, Repository } from '../../src/emulators/github/state.js'
 import { decodeCorrections } from '../../src/handoff/domain/corrections/correction.js'
@@ -28,9 +28,12 @@ beforeAll(async () => {
       HANDOFF_ASK_PERMISSION: 'read',
     },
   })
+}, 200_000)
+
+beforeEach(async () => {
   pull = github.addPull(repository, { author: 'wanda', head: { ref: 'x', sha: here.run.handoff.commit } })
   await here.repository.git('update-ref', `refs/pull/${pull.number}/head`, here.run.handoff.commit)
-}, 200_000)
+})
 
 afterAll(async () => {
   await here?.close()
@@ -48,18 +51,25 @@ async function say(login: string, body: string) {
 const reacted = (comment: Parameters<LocalGitHub['reactionsOf']>[0], with_: string) =>
   until(with_, () => github.reactionsOf(comment).some((one) => one.endsWith(`:${with_}`)), 20_000)
 
-test('someone who may ask and not write causes one request for the permission, and nothing else', async () => {
-  await say('wanda', '/ask How is the token refreshed?')
+/** The question's answer in the comment of this test's own pull request. */
+async function answered(question: string) {
+  await say('wanda', `/ask ${question}`)
   await until('the answer', () => ours().find(({ body }) => body.includes('state=done')), 20_000)
   await here.quiet()
+}
+
+test('someone who may ask and not write causes one request for the permission, and nothing else', async () => {
+  const before = kept()
+  await answered('How is the token refreshed?')
   const [drive, asked] = [here.stack.clouds.drive.requests.length, github.server.requests.length]
   expect((await say('remy', '/correct It is not.')).status).toBe(200)
   expect(github.server.requests.slice(asked).filter(({ path: one }) => one.includes('/permission'))).toHaveLength(1)
   expect(here.stack.clouds.drive.requests.length).toBe(drive)
-  expect(kept()).toEqual([])
+  expect(kept()).toEqual(before)
 }, 60_000)
 
 test('a writer’s correction stands in the comment, with the run and with the answer; --remove takes it back', async () => {
+  await answered('How is the token refreshed?')
   const { comment, status } = await say('wanda', '/correct It is the server that refreshes it.')
   expect(status).toBe(202)
   await reacted(comment, 'rocket')
@@ -86,6 +96,7 @@ test('a writer’s correction stands in the comment, with the run and with the a
 }, 60_000)
 
 test('a list that cannot be read or written costs the correction, and no answer', async () => {
+  await answered('How is the token refreshed?')
   const { drive } = here.stack.clouds
   const broken = { kind: 'answer', status: 500, body: '{}' } as const
   const file = /\/octo\/tools\/corrections\.json$/
@@ -94,8 +105,11 @@ test('a list that cannot be read or written costs the correction, and no answer'
   expect(asked.body.status).toBe('done')
   takeBack()
   const refused = drive.rule({ method: 'PUT', path: file, times: 1, fault: broken })
+  drive.rule({ method: 'HEAD', path: file, times: 1, fault: { kind: 'lose-reply' } })
   const { comment } = await say('wanda', '/correct It takes an hour.')
   await reacted(comment, 'rocket')
   refused()
-  expect(kept()).toHaveLength(1)
+  expect(kept()).toMatchObject([{ id: `issue-${comment.id}` }])
+  await reacted((await say('wanda', '/correct --remove')).comment, 'rocket')
+  expect(kept()).toEqual([])
 }, 60_000)

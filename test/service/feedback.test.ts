@@ -119,6 +119,19 @@ test('a word that was not stored is not counted', async () => {
   expect(await kept()).toEqual(before)
 })
 
+test('a word replaces no list that could not be read', async () => {
+  await say({ useful: true })
+  const before = await kept()
+  const takeBack = here.stack.clouds.drive.rule({
+    method: 'GET',
+    path: /feedback\.json/,
+    fault: { kind: 'answer', status: 500, body: '{"error":"no"}' },
+  })
+  expect((await say({ useful: false })).status).toBeGreaterThanOrEqual(500)
+  takeBack()
+  expect(await kept()).toEqual(before)
+})
+
 test('a question that follows an answer finds its stored answer again, for each reader, and names the answer before it', async () => {
   const followUp = { ...ask('What does requestToken need?'), after: answer.id }
   const first = (await post(here.url, followUp)).body

@@ -14,6 +14,9 @@ export interface CallRecorder {
 /** Tests of a stand-in, and of the line that speaks to it, ask for things with made-up keys that the product never would. */
 export const isEmulatorOrClientTest = /^(emulators|contract|handoff\/clients)\//
 
+/** Calls of a person's browser, or of a client that signs in. The product never makes them. */
+const madeByBrowser = /^\/login\/oauth\/authorize\?|^\/\.well-known\/oauth-authorization-server\//
+
 /** The header of a call that a test makes itself, and the product never would. */
 export const madeByTest = 'x-made-by-test'
 
@@ -33,7 +36,7 @@ export function recordCalls(): CallRecorder {
     record(server, request, faults) {
       if (request.headers[madeByTest] !== undefined || server === 'git echo') return
       const service = serviceOf(server, request)
-      if (!known.includes(service)) return
+      if (!known.includes(service) || (service === 'github' && madeByBrowser.test(request.path))) return
       const cloud = service === 'github' ? 'git' : service
       const name = `${service.padEnd(9)} ${routeOf(cloud as Parameters<typeof routeOf>[0], request)}`
       const call = calls[name] ?? { made: 0, faults: {} }

@@ -246,6 +246,7 @@ export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest
     .replace(/\/compare\/.+/, '/compare/{range}')
     .replace(/\/app\/installations\/\d+/, '/app/installations/{id}')
     .replace(/\/users\/[^/]+/, '/users/{login}')
+    .replace(/\/applications\/[^/]+/, '/applications/{client}')
   const asked = cloud === 'drive' || cloud === 'inside' ? query : ''
   // Each directory of a stage is listed with the same call.
   const route = asked === 'list=1' ? plain.replace(/\/stage\/.+/, '/stage/{path}') : plain

@@ -54,6 +54,7 @@ test('the whole story with nothing but the keyboard', async () => {
 
 test('the first stop is the way past the head, and stopping by keyboard leaves it at the answer', async () => {
   const page = await desk.visit(runAddress)
+  await expect.poll(() => focused(page)).toBe('token')
   for (const _before of ['the name', 'the way past']) await page.keyboard.press('Shift+Tab')
   expect(await focused(page)).toBe('Skip to the content')
   await enter(page)

@@ -131,6 +131,24 @@ describe('a question and its answer', () => {
     expect(other.reactions).toEqual([])
   })
 
+  test.each([
+    ['GET', { kind: 'cut', bytes: 7 }],
+    ['PATCH', { kind: 'answer', status: 502, body: '{}' }],
+    ['PATCH', { kind: 'lose-reply' }],
+  ] as const)('in a review thread a call that breaks once leaves each part once: %s %j', async (method, fault) => {
+    const root = local.addReviewComment(repository, pull.number, 'wanda', '/ask why?')
+    const target: Target = {
+      thread: { kind: 'review', repository: 'octo/tools', number: pull.number, root: root.id },
+      question: root.id,
+    }
+    let met = 0
+    const match = () => ++met > 0
+    local.server.rule({ method, path: /\/pulls\/comments\/\d+$/, match, times: 1, fault })
+    await runConversation(talk({ target, render: () => ['first', 'second'] }))
+    expect(met).toBeGreaterThan(0)
+    expect(ours().map(({ body }) => body.split('\n').at(-1))).toEqual(['first', 'second'])
+  })
+
   test('tells where the comment is as soon as it is there, and shows the page of the job while it works', async () => {
     const reported: number[] = []
     const link = 'https://github.com/octo/tools/actions/runs/1'

@@ -124,6 +124,22 @@ test('in review threads too, on answers without a question, and on the first of 
   expect(second.history).toHaveLength(1)
 })
 
+test('a mark in a review thread that GitHub refuses is reported, and the next push writes it', async () => {
+  const root = local.addReviewComment(repository, pull.number, 'wanda', 'hm')
+  const comment = answered(record, (body) => local.addReviewComment(repository, pull.number, bot, body, root.id))
+  push({ 'a.ts': lines({ 4: 'other' }) })
+  const takeBack = local.server.rule({
+    method: 'PATCH',
+    path: /\/pulls\/comments\/\d+$/,
+    fault: { kind: 'answer', status: 403, body: '{"message":"Resource not accessible by integration"}' },
+  })
+  await mark().catch((error: unknown) => notices.push(String(error)))
+  expect(comment.history).toHaveLength(1)
+  expect(notices.join()).toContain('Resource not accessible')
+  takeBack()
+  expect((await mark()).marked).toEqual([comment.id])
+})
+
 test('nothing of others is touched, nor what is not finished, nor what the answer store does not know', async () => {
   const working = `${writeAskMarker({ question: 1, part: 1, state: 'working', answer: record })}\n${bodyOf(record)}`
   const forged = { ...record, id: 'f'.repeat(32) }

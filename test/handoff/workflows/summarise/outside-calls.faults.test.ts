@@ -1,7 +1,16 @@
 // Calls of a summary that few runs make: each one is refused for good, and loses its reply once. The first ends the run, the second does no harm.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Fault, RecordedRequest } from '../../../../src/emulators/faulty-server.js'
-import { isHandoffError, layout, type SummariseResult, summarise } from '../../../../src/handoff/index.js'
+import { digestLines } from '../../../../src/handoff/domain/citations/digest-lines.js'
+import type { Correction } from '../../../../src/handoff/domain/corrections/correction.js'
+import {
+  answerQuestion,
+  isHandoffError,
+  layout,
+  type SummariseResult,
+  summarise,
+} from '../../../../src/handoff/index.js'
+import { changeCorrections } from '../../../../src/handoff/store/correction-store.js'
 import { sha256 } from '../../../../src/handoff/store/run-store.js'
 import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../../../support/repository.js'
@@ -72,6 +81,21 @@ async function expectSealed(given: ReturnType<typeof request>): Promise<Summaris
   return result
 }
 
+async function correctFirstLine({ commit }: ReturnType<typeof request>): Promise<void> {
+  const blob = await small.git('rev-parse', `${commit.sha}:src/greet.ts`)
+  const digest = digestLines(['export const greet = 2'])
+  const correction = {
+    id: 'issue-1',
+    at: '2026-11-01T00:00:00.000Z',
+    by: 'wanda',
+    text: 'It greets.',
+    commit: commit.sha,
+    places: [{ path: 'src/greet.ts', blob, from: 1, to: 1, digest }],
+  }
+  const change = (found: readonly Correction[]) => (found.length > 0 ? found : [correction])
+  await changeCorrections(stack.context.ports.drive, layout('/handoff', commit.repository), change, never)
+}
+
 const byHost = ({ headers }: RecordedRequest) => headers['authorization'] === `Bearer ${stack.clouds.drive.ownerKey}`
 /** What is sent to the object storage has no key; the host sends after the sandbox is gone. */
 const afterSandbox = () => stack.clouds.sandboxes.sandboxes.every(({ state }) => state === 'gone')
@@ -82,6 +106,8 @@ interface Call {
   method: string
   path: RegExp
   match: (request: RecordedRequest) => boolean
+  /** The repository has a correction of the first line of its file. */
+  correction?: true
   /** Without a fault of its own, the call before this one makes the client ask. */
   after?: { method: string; path: RegExp; fault: Fault }
 }
@@ -118,13 +144,29 @@ const calls: Call[] = [
     path: /\/analysis\/changes\/[0-9a-f]{40}\.json$/,
     match: byHost,
   },
+  {
+    what: 'looking for a change whose writing had no reply',
+    repository: () => small,
+    method: 'HEAD',
+    path: /\/analysis\/changes\/[0-9a-f]{40}\.json$/,
+    match: byHost,
+    after: { method: 'PUT', path: /\/analysis\/changes\/[0-9a-f]{40}\.json$/, fault: { kind: 'lose-reply' } },
+  },
+  {
+    what: 'storing the corrections that hold for the commit',
+    repository: () => small,
+    correction: true,
+    method: 'PUT',
+    path: /\/runs\/[^/]+\/analysis\/corrections\.json$/,
+    match: byHost,
+  },
   { what: 'beginning an upload', ...upload, method: 'POST', path: /^\/v2\/uploads\/initiate$/ },
   { what: 'asking for addresses', ...upload, method: 'POST', path: /^\/v2\/uploads\/[^/]+\/presign-batch$/ },
   { what: 'sending a part', ...upload, method: 'PUT', path: /^\/s3\//, match: afterSandbox },
   { what: 'completing an upload', ...upload, method: 'POST', path: /^\/v2\/uploads\/[^/]+\/complete$/ },
 ]
 
-describe.each(calls)('$what', ({ repository, method, path, match, after }) => {
+describe.each(calls)('$what', ({ repository, correction, method, path, match, after }) => {
   const meet = (fault: Fault, times?: number) => {
     let met = 0
     const count = (one: RecordedRequest) => match(one) && ++met > 0
@@ -135,19 +177,55 @@ describe.each(calls)('$what', ({ repository, method, path, match, after }) => {
 
   test('that is refused ends the run with the reason, and nothing is sealed', async () => {
     const met = meet(refused)
-    await expectRefused(request(repository()), {
+    const given = request(repository())
+    if (correction) await correctFirstLine(given)
+    await expectRefused(given, {
       code: 'drive',
       // The reply to HEAD has no body.
-      message: expect.stringMatching(/storage backend unavailable|answered 500 to HEAD .*notes\.json/),
+      message: expect.stringMatching(/storage backend unavailable|answered 500 to HEAD .*(notes|[0-9a-f]{40})\.json/),
     })
     expect(met()).toBeGreaterThan(0)
   })
 
   test('that loses its reply once leads to a complete run', async () => {
     const met = meet({ kind: 'lose-reply' }, 1)
-    await expectSealed(request(repository()))
+    const given = request(repository())
+    if (correction) await correctFirstLine(given)
+    await expectSealed(given)
     expect(met()).toBeGreaterThan(0)
   })
+})
+
+test('an upload that breaks off is ended, and a failure of that changes nothing', async () => {
+  const { drive } = stack.clouds
+  const ends: string[] = []
+  const match = ({ path }: RecordedRequest) => ends.push(path) > 0
+  drive.rule({ method: 'PUT', path: /^\/s3\//, match: afterSandbox, fault: refused })
+  drive.rule({ method: 'POST', path: /^\/v2\/uploads\/[^/]+\/abort$/, match, fault: refused })
+  await expectRefused(request(large), { code: 'drive', message: expect.stringContaining('storage backend') })
+  await expect.poll(() => ends.length).toBeGreaterThan(0)
+})
+
+test('corrections of a run that cannot be read cost the corrections, and no answer', async () => {
+  const given = request(small)
+  await correctFirstLine(given)
+  const { run } = await expectSealed(given)
+  const cloneUrl = stack.remote.cloneUrl(given.commit.repository.name)
+  /** Whether the model was told of the correction. */
+  async function ask(text: string): Promise<boolean> {
+    const before = stack.clouds.model.requests.length
+    const { record } = await answerQuestion(
+      { repository: given.commit.repository, cloneUrl, name: { run }, question: { text } },
+      stack.context,
+      never,
+    )
+    expect(record.status).toBe('done')
+    return stack.clouds.model.requests.slice(before).some(({ body }) => body.includes('It greets.'))
+  }
+  expect(await ask('What is greet?')).toBe(true)
+  const path = /\/runs\/[^/]+\/analysis\/corrections\.json$/
+  stack.clouds.drive.rule({ method: 'GET', path, match: byHost, fault: refused })
+  expect(await ask('What does greet export?')).toBe(false)
 })
 
 describe('reading what a pull request changes in a run that exists', () => {
