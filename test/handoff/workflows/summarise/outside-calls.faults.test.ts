@@ -211,7 +211,7 @@ test('corrections of a run that cannot be read cost the corrections, and no answ
   await correctFirstLine(given)
   const { run } = await expectSealed(given)
   const cloneUrl = stack.remote.cloneUrl(given.commit.repository.name)
-  /** Whether the model was told of the correction. */
+  /** Whether the correction was in a request to the model. */
   async function ask(text: string): Promise<boolean> {
     const before = stack.clouds.model.requests.length
     const { record } = await answerQuestion(
