@@ -88,6 +88,12 @@ describe.each([...examples, ...own])('$name', ({ name, text, workflow }) => {
     expect(workflow.concurrency).toMatchObject({ group: expect.any(String), 'cancel-in-progress': expect.any(Boolean) })
   })
 
+  test('runs no script of a package in a job that has keys', () => {
+    const withKeys = Object.values(workflow.jobs).filter((job) => JSON.stringify(job).includes('secrets.'))
+    const installs = withKeys.flatMap(({ steps }) => steps.filter(({ run }) => /\bnpm (ci|install)\b/.test(run ?? '')))
+    expect(installs.filter(({ run }) => !run?.includes('--ignore-scripts'))).toEqual([])
+  })
+
   test('keeps no credential of the checkout', () => {
     for (const step of stepsOf(workflow).filter(({ uses }) => uses?.startsWith('actions/checkout@'))) {
       expect(step.with).toMatchObject({ 'persist-credentials': false })

@@ -5,9 +5,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
 import type { Repository } from '../../src/emulators/github/state.js'
 import type { RunningFunctions } from '../../src/emulators/vercel/start.js'
+import { layout } from '../../src/handoff/domain/run.js'
 import { mapConcurrent } from '../../src/handoff/util/map-concurrent.js'
 import { type Deployment, deploy, name, post, webhookSecrets } from '../service/kit.js'
 import { startServerProcess, withDescriptors } from '../support/server-process.js'
+import { storeAnswer } from '../support/stored-answers.js'
 import { until } from '../support/until.js'
 
 const long = process.env['LONG'] === '1'
@@ -109,7 +111,11 @@ test('comments of an account without permission leave no file on a free plan, an
 const descriptorsOf = (pid: number) => (existsSync(`/proc/${pid}/fd`) ? readdirSync(`/proc/${pid}/fd`).length : 0)
 
 test('a crowd is answered, or learns when to come back, by one process with 1,024 descriptors', async () => {
-  here.stack.clouds.drive.setQuota({})
+  const { drive } = here.stack.clouds
+  drive.setQuota({})
+  // Each question looks through earlier answers, so a run that was asked before needs the most connections.
+  const place = layout('/handoff', here.where)
+  for (let answer = 0; answer < 40; answer += 1) storeAnswer({ drive, place }, here.run.run, [])
   const environment = { ...here.environment, HANDOFF_SANDBOXES: '8', HANDOFF_CALLER_QUESTIONS: '400' }
   await using server = await startServerProcess(environment, withDescriptors(1_024))
   const most = { descriptors: 0, sandboxes: 0 }

@@ -1,16 +1,20 @@
 // Answers as the answer store keeps them, made by hand.
+import type { LocalDrive } from '../../src/emulators/drive9/server/main.js'
 import type { Citation, CompletedAnswer } from '../../src/handoff/domain/answer.js'
 import { encodeAnswer } from '../../src/handoff/domain/answers/answer-codec.js'
-import type { RunId } from '../../src/handoff/domain/run.js'
-import { shaOf } from '../../src/handoff/domain/run.js'
-import type { StoredRuns } from './stored-runs.js'
+import { type Layout, type RunId, shaOf } from '../../src/handoff/domain/run.js'
+
+interface Place {
+  drive: Pick<LocalDrive, 'write'>
+  place: Pick<Layout, 'run'>
+}
 
 let count = 0
 
 export const makeCitation = (path: string, from: number, to = from): Citation => ({ path, from, to, verified: true })
 
 /** An answer in the answer store of a run. */
-export function storeAnswer(there: StoredRuns, run: RunId, citations: Citation[], id?: string): CompletedAnswer {
+export function storeAnswer(there: Place, run: RunId, citations: Citation[], id?: string): CompletedAnswer {
   count += 1
   const record: CompletedAnswer = {
     version: 1,
