@@ -4,14 +4,15 @@ import { join, resolve } from 'node:path'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { HandoffError } from '../handoff/domain/errors.js'
 
-const known = ['workflows', 'action', 'service', 'reach', 'survey', 'find', 'history', 'ripples'] as const
+const known = ['workflows', 'first-word', 'action', 'service', 'reach', 'survey', 'find', 'history', 'ripples'] as const
 type Part = (typeof known)[number]
 
 const command = {
   name: 'bench',
   description: `Measures on this machine, each part against a floor that does not depend on it.
 
-  workflows        both workflows on the local clouds, step by step
+  workflows    both workflows on the local clouds, step by step
+  first-word   how long a question waits before the model is asked, for each number of files
   action       how long the Action takes to start
   service      a stored answer and a cold start of the functions
   reach        files and functions that take part in a question and in a push
@@ -24,6 +25,7 @@ Without a part all of them run.`,
   positionals: { usage: `[${known.join('|')}]`, least: 0, most: known.length },
   options: {
     repositories: { type: 'string', value: 'DIR', help: 'clones to measure the survey and the search on' },
+    files: { type: 'string', value: 'N,N', help: 'sizes of the generated repositories' },
     checkout: { type: 'string', value: 'DIR', help: 'a copy of actions/checkout to compare the start with' },
   },
   example: 'bench -- workflows',
@@ -46,11 +48,22 @@ function repositoriesIn(folder: string): string[] {
     .filter(isRepository)
 }
 
+const usualSizes = [500, 3_000, 23_000, 31_000]
+
+function sizesIn(text: string | undefined): number[] {
+  const sizes = text?.split(',').map(Number) ?? usualSizes
+  if (sizes.every((size) => Number.isInteger(size) && size > 1 && size <= 100_000)) return sizes
+  throw new HandoffError('invalid-input', `--files ${text} is not a list of sizes.`, {
+    next: 'Write --files 500,3000.',
+  })
+}
+
 async function bench({ values, positionals }: Given<typeof command.options>): Promise<void> {
   const parts = readParts(positionals)
   const repositories = values.repositories === undefined ? [] : repositoriesIn(resolve(values.repositories))
   const wanted = (part: Part) => parts.length === 0 || parts.includes(part)
   if (wanted('workflows')) await (await import('./end-to-end.js')).benchWorkflows()
+  if (wanted('first-word')) await (await import('./first-word.js')).benchFirstWord(sizesIn(values.files))
   if (wanted('action'))
     await (await import('./action-startup.js')).benchAction(values.checkout && resolve(values.checkout))
   if (wanted('service')) await (await import('./service-startup.js')).benchService()

@@ -177,6 +177,7 @@ const targets = (run: string, top: string) => [
   `${run}/analysis/handoff.json`,
   `${run}/analysis/files.json`,
   `${run}/analysis/outline.json`,
+  `${run}/analysis/words.gz`,
   `${run}/project/tools.git.tar`,
   `${run}/.handoff-marker`,
   `${top}/commits/${'a'.repeat(40)}.json`,

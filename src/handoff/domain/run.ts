@@ -115,6 +115,8 @@ export const artifact = {
   /** With the plain form only: every plain file with its hash, and the entries that the drive could not store. */
   treeTable: 'analysis/tree.json',
   outline: 'analysis/outline.json',
+  /** Which words stand in which lines, so that a search reads few files. Old runs have none. */
+  words: 'analysis/words.gz',
   summaryRecord: 'analysis/summary.json',
   notes: 'analysis/notes.json',
   /** The notes of old runs. */

@@ -77,6 +77,7 @@ test('a push that builds on the one before', async () => {
     'GET analysis/notes.json',
     'GET analysis/outline.json',
     'GET analysis/summary.json',
+    'GET analysis/words.gz',
     'GET commits/{sha}.json × 2',
     'GET commits/{sha}.parts.json',
     'GET commits?list=1',
@@ -89,6 +90,7 @@ test('a push that builds on the one before', async () => {
     'POST /v1/tokens',
     'POST analysis/files.json?rename=1',
     'POST analysis/outline.json?rename=1',
+    'POST analysis/words.gz?rename=1',
     'POST project/{repository}.git.tar?rename=1',
     'PUT .handoff-marker',
     'PUT README.md',
@@ -110,6 +112,7 @@ test('a push that builds on the one before', async () => {
     'POST stage/project?mkdir=1',
     'PUT stage/analysis/files.json',
     'PUT stage/analysis/outline.json',
+    'PUT stage/analysis/words.gz',
     'PUT stage/project/{repository}.git.tar',
   ])
   expect(sandboxes).toEqual([
@@ -120,7 +123,7 @@ test('a push that builds on the one before', async () => {
   ])
   expect(model).toBe(1)
   // Each artifact leaves the sandbox once.
-  const stored = run.handoff.artifacts.filter(({ path }) => /^project|(files|outline)\.json$/.test(path))
+  const stored = run.handoff.artifacts.filter(({ path }) => /^project|(files|outline)\.json$|words/.test(path))
   const bytes = (sizes: number[]) => sizes.reduce((sum, size) => sum + size, 0)
   expect(bytes(sent.map(({ body }) => body.length))).toBe(bytes(stored.map((artifact) => artifact.bytes)))
 })

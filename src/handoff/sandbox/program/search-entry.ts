@@ -40,7 +40,12 @@ async function runSearch(task: FindTask, secrets: Secrets): Promise<void> {
 async function searchClone(task: FindTask | MoreTask): Promise<void> {
   if (task.task === 'find') await adoptObjects(workDirectory, task.repositoryName)
   if (task.requests.length > 0) return answerFollowUp(task)
-  const [summary, outline, words] = await Promise.all([readArtifact('code-summary.md'), readOutline(), readWords()])
+  const [summary, outline, words, wordIndex] = await Promise.all([
+    readArtifact('code-summary.md'),
+    readOutline(),
+    readWords(),
+    readWordIndexFile(),
+  ])
   const found = await find({
     gitDirectory: cloneDirectory(task.repositoryName),
     commit: task.commit,
@@ -48,6 +53,7 @@ async function searchClone(task: FindTask | MoreTask): Promise<void> {
     summary,
     outline,
     words,
+    wordIndex,
   })
   emitResult(found)
   const excerpts = [...found.excerpts, ...found.notes]
@@ -57,7 +63,8 @@ async function searchClone(task: FindTask | MoreTask): Promise<void> {
 async function answerFollowUp(task: FindTask | MoreTask): Promise<void> {
   const gitDirectory = cloneDirectory(task.repositoryName)
   const { commit, search, requests } = task
-  const found = await answerRequests({ gitDirectory, commit, search, requests, outline: await readOutline() })
+  const [outline, wordIndex] = await Promise.all([readOutline(), readWordIndexFile()])
+  const found = await answerRequests({ gitDirectory, commit, search, requests, outline, wordIndex })
   emitResult(found)
   await emitProof(gitDirectory, commit, found)
 }
@@ -74,6 +81,12 @@ function emitResult(found: SearchResult | FollowUpResult): void {
 async function readWords(): Promise<DirectoryWords[]> {
   const file = join(workDirectory, 'summary.json')
   return existsSync(file) ? decodeSummaryRecord(await readFile(file)).words : []
+}
+
+/** Old runs have none. */
+async function readWordIndexFile(): Promise<Uint8Array | undefined> {
+  const file = join(workDirectory, 'words.gz')
+  return existsSync(file) ? readFile(file) : undefined
 }
 
 const readOutline = async () => JSON.parse(await readArtifact('outline.json')) as Outline

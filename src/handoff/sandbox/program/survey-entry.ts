@@ -9,6 +9,8 @@ import { emit, ProgramError, timeStep } from './emit-record.js'
 import { type Clone, clone, fetchBase } from './git-clone.js'
 import { type Secrets, startProgram, unknownWork } from './main.js'
 import { storePlainFiles, writePlainFiles } from './plain-files.js'
+import { openCorpus } from './search/corpus.js'
+import { makeWordIndex } from './search/word-index.js'
 import { cleanEnvironment, runCommand, untrustedAccount } from './spawn.js'
 import { type SurveyResult, survey } from './survey/index.js'
 import { runChild } from './untrusted-child.js'
@@ -23,6 +25,7 @@ async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
   await Promise.all([
     timeStep('store', () => mounted.store(local.tar, `project/${task.repositoryName}.git.tar`)),
     surveyAndStore(task, mounted),
+    indexAndStore(task, mounted),
   ])
   if (task.form === 'plain') await timeStep('store', () => addPlainFiles(task, mounted))
   await timeStep('drain', async () => {
@@ -52,6 +55,17 @@ async function surveyAndStore(task: SummariseTask, mounted: Mount): Promise<void
       mounted.store(join(workDirectory, 'outline.json'), artifact.outline),
     ]),
   )
+}
+
+/** So that a search ranks files without reading them. */
+async function indexAndStore(task: SummariseTask, mounted: Mount): Promise<void> {
+  await runChild('words', task, homeDirectory)
+  await timeStep('store', () => mounted.store(join(workDirectory, 'words.gz'), artifact.words))
+}
+
+async function indexClone({ repositoryName, clone: { sha } }: SummariseTask): Promise<void> {
+  const corpus = await openCorpus(cloneDirectory(repositoryName), sha)
+  await writeFile(join(workDirectory, 'words.gz'), await makeWordIndex(corpus))
 }
 
 async function addPlainFiles(task: SummariseTask, mounted: Mount): Promise<void> {
@@ -109,6 +123,7 @@ startProgram({
   async child(what, task) {
     if (task.task !== 'summarise') throw unknownWork(what, task)
     if (what === 'survey') return surveyClone(task)
+    if (what === 'words') return indexClone(task)
     if (what === 'tree') {
       const directory = cloneDirectory(task.repositoryName)
       return writePlainFiles(directory, task.clone.sha, join(workDirectory, 'tree'), join(workDirectory, 'tree.json'))

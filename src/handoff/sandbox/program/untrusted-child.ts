@@ -5,7 +5,7 @@ import type { ProgramTask } from '../../domain/sandbox-protocol.js'
 import { ProgramError, writeAll } from './emit-record.js'
 import { lastLine, spawnError, spawnOptions, untrustedAccount } from './spawn.js'
 
-export type ChildWork = 'survey' | 'tree' | 'find' | 'more'
+export type ChildWork = 'survey' | 'words' | 'tree' | 'find' | 'more'
 
 /** The records that a process with hostile input may send. It cannot claim that a file was stored or that the task succeeded. */
 const allowedRecords = new Set([

@@ -230,7 +230,13 @@ function findTask(
   requests: MoreRequest[],
 ): FindTask {
   const clonePath = clonePathOf({ handoff })
-  const needed = new Set<string>([clonePath, artifact.outline, artifact.summary, artifact.summaryRecord])
+  const needed = new Set<string>([
+    clonePath,
+    artifact.outline,
+    artifact.words,
+    artifact.summary,
+    artifact.summaryRecord,
+  ])
   return {
     task: 'find',
     mount: {

@@ -258,6 +258,7 @@ function requireStored(request: SummariseRequest, stored: Artifact[]): void {
     artifact.clone(request.commit.repository),
     artifact.files,
     artifact.outline,
+    artifact.words,
     ...(request.form === 'plain' ? [artifact.treeTable] : []),
   ]
   const missing = wanted.filter((path) => !stored.some((entry) => entry.path === path))

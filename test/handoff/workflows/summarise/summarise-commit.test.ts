@@ -77,6 +77,7 @@ test('a push becomes a sealed run that hashes to what its pointer says', async (
     'analysis/notes.json',
     'analysis/outline.json',
     'analysis/summary.json',
+    'analysis/words.gz',
     'project/tools.git.tar',
   ])
   expect(JSON.parse(drive.readFile(place.ref('refs/heads/main'))!.toString())).toEqual({

@@ -3,8 +3,8 @@
 import type { Definition } from '../../../domain/survey.js'
 import { decodeText, hasGeneratedMarker, isLfsPointer } from '../survey/decode-text.js'
 import { findDefinitions } from '../survey/outline.js'
-import type { SourceFile } from './corpus.js'
 import { sizes } from './ranking-weights.js'
+import type { SourceFile } from './source-files.js'
 
 export interface CodeRegion {
   from: number

@@ -4,34 +4,21 @@ import { toUtf8 } from '../../../domain/source-lines.js'
 import type { FileKind } from '../../../domain/survey.js'
 import { classifyFiles } from '../survey/classify-file.js'
 import { type AttributeLookup, type AttributesFile, parseAttributes } from '../survey/git-attributes.js'
-import { type BlobReader, gitAt, listTree, openBlobReader, type SpawnGit } from '../survey/git-objects.js'
+import { gitAt, listTree, openBlobReader, type SpawnGit } from '../survey/git-objects.js'
 import { createTreeParser, type Entry, type Folder, type Tree } from '../survey/git-tree.js'
 import { extensionOf, languageForExtension } from '../survey/languages.js'
 import { trait } from '../survey/path-rules.js'
+import { readWordIndex, type WordIndex } from './read-word-index.js'
+import type { SourceFile, SourceFiles } from './source-files.js'
 
-export interface SourceFile {
-  index: number
-  path: string
-  name: string
-  directory: string
-  blob: string
-  /** Size in bytes; after reading, of the text in UTF-8. */
-  size: number
-  kind: FileKind
-  /** The grammar that finds its definitions. */
-  grammar: string
-  isExample: boolean
-}
-
-export interface Corpus {
+export interface Corpus extends SourceFiles {
   tree: Tree
-  files: SourceFile[]
   /** What is left out and why, for people: names that a citation cannot contain, large files, binary files. */
   unsearched: string[]
-  /** Calls `take` with every file, in order. One byte 0 follows the file's bytes. They are valid during the call only. */
-  readAll(take: (file: SourceFile, bytes: Buffer) => void): Promise<void>
-  /** Whole files by index; missing files are left out. */
+  /** Whole files by index; missing files are left out. The byte after each is 0. */
   read(files: readonly SourceFile[]): Promise<ReadonlyMap<number, Buffer>>
+  /** With it no other file need be read. */
+  index?: WordIndex
 }
 
 /** Larger files are data, whatever their name. */
@@ -40,19 +27,16 @@ const fileByteLimit = 2_000_000
 const cacheBytes = 64_000_000
 const slabBytes = 4_000_000
 
-export async function openCorpus(gitDirectory: string, commit: string): Promise<Corpus> {
+/** `packed` is the index of words that Sandbox A made. Without one, or with one that does not fit, all files are read. */
+export async function openCorpus(gitDirectory: string, commit: string, packed?: Uint8Array): Promise<Corpus> {
   const git = gitAt(gitDirectory)
-  const blobs = openBlobReader(git, 'many')
-  try {
-    const parser = createTreeParser()
-    await listTree(git, commit, parser.push)
-    const tree = parser.finish(commit)
-    classifyFiles(tree, { attributes: () => ({}), excluded: () => false, ignored: () => false })
-    return createCorpus(tree, git, blobs)
-  } catch (error) {
-    blobs.stop()
-    throw error
-  }
+  const parser = createTreeParser()
+  await listTree(git, commit, parser.push)
+  const tree = parser.finish(commit)
+  classifyFiles(tree, { attributes: () => ({}), excluded: () => false, ignored: () => false })
+  const corpus = createCorpus(tree, git)
+  const index = packed && readWordIndex(packed, corpus.files)
+  return index ? { ...corpus, index } : corpus
 }
 
 const readableKinds = new Set<FileKind>(['source', 'test', 'documentation', 'configuration'])
@@ -117,7 +101,7 @@ function describeUnsearched({ entries }: Tree, packages: ReadonlySet<Folder>): s
 const attributesLimit = 50
 
 /** The attribute files come first in the same stream, so that the files they exclude are skipped when they come. */
-function createCorpus(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
+function createCorpus(tree: Tree, git: SpawnGit): Corpus {
   const packages = pythonPackages(tree)
   const files = selectFiles(tree, packages)
   const attributes = tree.entries
@@ -133,7 +117,7 @@ function createCorpus(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
       const rules: AttributesFile[] = []
       let attributesOf: AttributeLookup | undefined
       const names = [...attributes, ...files].map(({ blob }) => blob)
-      await first.read(names, (index, bytes) => {
+      await openBlobReader(git, 'many').read(names, (index, bytes) => {
         if (!bytes) return
         if (index < attributes.length) {
           rules.push({ directory: attributes[index]!.folder.path, text: bytes.toString('utf8') })
@@ -152,7 +136,7 @@ function createCorpus(tree: Tree, git: SpawnGit, first: BlobReader): Corpus {
       if (missing.length > 0) {
         const names = missing.map((file) => file.blob)
         await openBlobReader(git, 'many').read(names, (index, bytes) => {
-          if (bytes) keep.kept.set(missing[index]!.index, Buffer.from(toUtf8(bytes)))
+          if (bytes) keep.add(missing[index]!, toUtf8(bytes))
         })
       }
       return keep.kept
@@ -166,7 +150,7 @@ function isExcluded(attributesOf: AttributeLookup, { path, directory }: SourceFi
 }
 
 /** Copies files into a few large buffers, because thousands of small ones slow down garbage collection. */
-function createFileCache(): { kept: Map<number, Buffer>; copy(file: SourceFile, bytes: Buffer): Buffer } {
+function createFileCache() {
   const kept = new Map<number, Buffer>()
   let room = cacheBytes
   let slab = Buffer.alloc(0)
@@ -181,7 +165,10 @@ function createFileCache(): { kept: Map<number, Buffer>; copy(file: SourceFile, 
 
   return {
     kept,
-    copy(file, bytes) {
+    add(file: SourceFile, text: Buffer): void {
+      kept.set(file.index, Buffer.concat([text, Buffer.alloc(1)]).subarray(0, text.length))
+    },
+    copy(file: SourceFile, bytes: Buffer): Buffer {
       const stays = room >= bytes.length
       if (!stays && spare.length <= bytes.length) spare = Buffer.allocUnsafeSlow(bytes.length * 2 + 1)
       const copied = stays ? pieceOf(bytes.length + 1) : spare

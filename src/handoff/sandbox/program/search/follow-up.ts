@@ -20,6 +20,7 @@ interface FollowUpOptions {
   search: Search
   requests: MoreRequest[]
   outline: Outline
+  wordIndex?: Uint8Array | undefined
 }
 
 export interface FollowUpResult {
@@ -118,7 +119,7 @@ const lastPart = (path: string) => path.split('/').at(-1) ?? path
 
 async function searchTerms(
   terms: string,
-  { gitDirectory, commit, search, outline }: FollowUpOptions,
+  { gitDirectory, commit, search, outline, wordIndex }: FollowUpOptions,
   found: FollowUpResult,
   searches: number,
 ): Promise<void> {
@@ -130,7 +131,7 @@ async function searchTerms(
     ...search.shown,
     ...found.excerpts.map(({ path, from, lines }) => ({ path, from, to: from + lines.length - 1 })),
   ]
-  const result = await findInCorpus(await openCorpus(gitDirectory, commit), {
+  const result = await findInCorpus(await openCorpus(gitDirectory, commit, wordIndex), {
     search: { question: terms, terms: [], tokens, shown },
     outline,
   })

@@ -4,7 +4,7 @@ import type { Card, Search, Searched } from '../../../domain/sandbox-protocol.js
 import type { DirectoryWords } from '../../../domain/summary/summary-record.js'
 import type { Outline } from '../../../domain/survey.js'
 import { cardsOf } from './cards.js'
-import { type Corpus, openCorpus, type SourceFile } from './corpus.js'
+import { type Corpus, openCorpus } from './corpus.js'
 import { definitionsIn } from './definition-sites.js'
 import { describeFiles, findDefined, scoreOf } from './features.js'
 import { addNamedCandidates, boostNamedRegions, extractNamedFiles, overviewFiles } from './named-files.js'
@@ -16,6 +16,7 @@ import { findRelations, type Relations } from './relations.js'
 import { meaningMask } from './scan-words.js'
 import { selectExcerpts } from './select-excerpts.js'
 import { type Shape, shapeOf } from './shape.js'
+import type { SourceFile } from './source-files.js'
 import { questionWords } from './stop-words.js'
 import { findSummaryHints, type Hint, strongestHints } from './summary-hints.js'
 import { readTeamNotes } from './team-notes.js'
@@ -24,6 +25,8 @@ interface FindOptions {
   /** Bare. */
   gitDirectory: string
   commit: string
+  /** As Sandbox A made it. */
+  wordIndex?: Uint8Array | undefined
   search: Search
   /** The repository's summary; the lines that it cites count as weak hints. */
   summary?: string
@@ -54,10 +57,10 @@ interface Ranking {
 }
 
 export async function find(options: FindOptions): Promise<SearchResult> {
-  return findInCorpus(await openCorpus(options.gitDirectory, options.commit), options)
+  return findInCorpus(await openCorpus(options.gitDirectory, options.commit, options.wordIndex), options)
 }
 
-type InCorpus = Omit<FindOptions, 'gitDirectory' | 'commit'>
+type InCorpus = Omit<FindOptions, 'gitDirectory' | 'commit' | 'wordIndex'>
 
 export async function findInCorpus(corpus: Corpus, options: InCorpus): Promise<SearchResult> {
   const ranking = await rankFiles(corpus, options)

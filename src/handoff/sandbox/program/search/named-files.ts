@@ -1,10 +1,10 @@
 // Files that a question names by path or by name, with or without lines, as people, stack traces, logs and links write them. A named file ranks
 // above files that only match words.
 import { extensionOf, languageForExtension } from '../survey/languages.js'
-import type { SourceFile } from './corpus.js'
 import { emptyScore, type FileScore, type SearchStats } from './rank-files.js'
 import type { RankedFile } from './rank-regions.js'
 import { weights } from './ranking-weights.js'
+import type { SourceFile } from './source-files.js'
 
 export interface NamedFile {
   file: SourceFile

@@ -1,11 +1,14 @@
 // First ranking: scores every file by its words, its path and its best block of lines. It is cheap enough for all files; only the best ones go to
 // the second ranking.
 import type { DirectoryWords } from '../../../domain/summary/summary-record.js'
-import type { Corpus, SourceFile } from './corpus.js'
+import type { Corpus } from './corpus.js'
 import { meaningOfWord, type Query } from './query.js'
 import { sizes, weights } from './ranking-weights.js'
-import { createWordScanner, meaningBits, meaningMask, type WordScanner } from './scan-words.js'
+import { findHits, type WordIndex } from './read-word-index.js'
+import { blockBits, createWordScanner, meaningBits, meaningMask, type WordScanner } from './scan-words.js'
+import type { SourceFile } from './source-files.js'
 import { splitIdentifier } from './tokenize.js'
+import { blocksOf, isBinary } from './word-index.js'
 
 export interface FileScore {
   file: SourceFile
@@ -30,16 +33,16 @@ export function emptyScore(file: SourceFile): FileScore {
 
 export interface SearchStats {
   scores: FileScore[]
-  hits: Int32Array
+  /** May be another array after `locate`. */
+  readonly hits: Int32Array
   meanings: WordScanner['meanings']
   /** How rare each concept is among blocks, times its weight. */
   rarity: Float64Array
   /** How rare each concept is among files, times its weight. */
   fileRarity: Float64Array
+  /** Finds the lines of a file's hits, where only their blocks are known. The byte after `bytes` is 0. */
+  locate(score: FileScore, bytes: Buffer): void
 }
-
-/** A block has 32 lines. */
-const blockBits = 5
 
 export async function scoreFiles(
   corpus: Corpus,
@@ -51,30 +54,59 @@ export async function scoreFiles(
   const pathMeaning = createPathReader(query, words)
   const stubs = findStubs(corpus)
   let blocks = 0
-  await corpus.readAll((file, bytes) => {
-    if (bytes.indexOf(0) < Math.min(file.size, 8_000)) return
-    const from = scanner.hitCount
-    const lines = scanner.scan(bytes, file.size)
-    blocks += (lines >> blockBits) + 1
+  const take: TakeFile = (file, lines, from, to) => {
+    blocks += blocksOf(lines)
     const path = pathMeaning(file)
-    if (scanner.hitCount > from || path.size > 0) {
-      const isStub = stubs.has(file.path)
-      const factor = kindFactor(file, query, isStub)
-      scores.push({
-        file,
-        lines,
-        isStub,
-        from,
-        to: scanner.hitCount,
-        score: 0,
-        blockScore: 0,
-        factor,
-        pathMeaning: path,
-      })
-    }
-  })
-  return computeStats(scores, scanner, query, corpus.files.length, blocks)
+    if (to === from && path.size === 0) return
+    const isStub = stubs.has(file.path)
+    const factor = kindFactor(file, query, isStub)
+    scores.push({ file, lines, isStub, from, to, score: 0, blockScore: 0, factor, pathMeaning: path })
+  }
+  const { index } = corpus
+  if (index) await takeFromIndex(corpus, index, query, scanner, take)
+  else {
+    await corpus.readAll((file, bytes) => {
+      if (isBinary(bytes, file.size)) return
+      const from = scanner.hitCount
+      const lines = scanner.scan(bytes, file.size)
+      take(file, lines, from, scanner.hitCount)
+    })
+  }
+  const stats = computeStats(scores, scanner, query, corpus.files.length, blocks)
+  return index ? stats : { ...stats, locate: () => undefined }
 }
+
+type TakeFile = (file: SourceFile, lines: number, from: number, to: number) => void
+
+/** A whole identifier is not in the index: the files that may have it are read. */
+async function takeFromIndex(
+  corpus: Corpus,
+  index: WordIndex,
+  query: Query,
+  scanner: WordScanner,
+  take: TakeFile,
+): Promise<void> {
+  const { hits, starts, identifierBlocks } = findHits(index, query, scanner)
+  scanner.hits = hits
+  scanner.hitCount = hits.length
+  const places = index.files.map(({ firstBlock, lines }) => ({ firstBlock, end: firstBlock + blocksOf(lines) }))
+  const hasIdentifier = places.map(({ firstBlock, end }) => {
+    for (let block = firstBlock; block < end; block++) if (identifierBlocks.has(block)) return true
+    return false
+  })
+  const contents = await corpus.read(index.files.filter((_, at) => hasIdentifier[at]).map(({ file }) => file))
+  for (const [at, { file, lines }] of index.files.entries()) {
+    const bytes = hasIdentifier[at] ? contents.get(file.index) : undefined
+    const { firstBlock, end } = places[at]!
+    const from = bytes ? scanner.hitCount : starts[firstBlock]!
+    if (bytes) scanText(scanner, bytes)
+    take(file, lines, from, bytes ? scanner.hitCount : starts[end]!)
+  }
+}
+
+/** The byte after the text is 0. */
+const scanText = (scanner: WordScanner, { buffer, byteOffset, length }: Buffer) =>
+  scanner.scan(new Uint8Array(buffer, byteOffset, length + 1), length)
 
 /** Reads paths; the meaning of a folder is cached. The summary's words of a folder, or else of the nearest above it, count as words of its path. */
 function createPathReader(query: Query, words: readonly DirectoryWords[]): (file: SourceFile) => Map<number, number> {
@@ -164,8 +196,16 @@ function computeStats(
   }
   const stats: SearchStats = {
     scores,
-    hits,
+    get hits() {
+      return scanner.hits
+    },
     meanings,
+    locate(score, text) {
+      if (score.from === score.to) return
+      score.from = scanner.hitCount
+      scanText(scanner, text)
+      score.to = scanner.hitCount
+    },
     rarity: computeRarity(query, blockFrequency, blocks),
     fileRarity: computeRarity(query, fileFrequency, files),
   }
@@ -191,8 +231,8 @@ function createScorer(stats: SearchStats, count: number, averageSize: number): (
   /** Returns the score of the current block and starts a new one. */
   const closeBlock = (): number => {
     let sum = 0
-    for (const concept of touched) {
-      sum += rarity[concept]! * saturate(blockCounts[concept]!, 1)
+    for (const concept of touched.sort((a, b) => a - b)) {
+      sum += rarity[concept]! * saturate(exact(blockCounts[concept]!), 1)
       blockCounts[concept] = 0
     }
     touched = []
@@ -216,16 +256,20 @@ function createScorer(stats: SearchStats, count: number, averageSize: number): (
       }
     }
     best = Math.max(best, closeBlock())
-    for (const [concept, weight] of score.pathMeaning) wholeCounts[concept]! += weights.filePath * weight
+    for (const [concept, weight] of score.pathMeaning)
+      wholeCounts[concept] = exact(wholeCounts[concept]!) + weights.filePath * weight
     let sum = 0
     for (let concept = 0; concept < count; concept++) {
       if (wholeCounts[concept]! > 0)
-        sum += fileRarity[concept]! * saturate(wholeCounts[concept]!, score.file.size / averageSize)
+        sum += fileRarity[concept]! * saturate(exact(wholeCounts[concept]!), score.file.size / averageSize)
     }
     score.score = sum * score.factor
     score.blockScore = best * score.factor
   }
 }
+
+/** A sum in any order is the same. */
+const exact = (sum: number) => Math.round(sum * 1_000) / 1_000
 
 /** BM25's saturation of repeated words. `length` is a multiple of the average length. */
 export function saturate(times: number, length: number): number {

@@ -30,6 +30,7 @@ export async function rankCandidates(
   for (const score of scores) {
     const bytes = contents.get(score.file.index)
     const structure = bytes && parseStructure(score.file, bytes)
+    if (structure) stats.locate(score, bytes)
     if (structure)
       ranked.push({ ...score, structure, regions: structure.regions, rank: 0, features: new Float64Array(0) })
   }

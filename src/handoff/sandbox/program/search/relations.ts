@@ -2,10 +2,10 @@
 
 import type { Outline } from '../../../domain/survey.js'
 import { textOfLine } from './code-regions.js'
-import type { SourceFile } from './corpus.js'
 import type { DefinitionSite, FindDefinitions } from './definition-sites.js'
 import type { RankedFile } from './rank-regions.js'
 import { sizes } from './ranking-weights.js'
+import type { SourceFile } from './source-files.js'
 
 /** How many files, and how many regions of each, contribute the names they use. */
 const useLimits = { files: 6, regions: 4 }

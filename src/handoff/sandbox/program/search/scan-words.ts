@@ -35,6 +35,8 @@ const meaningLimit = meaningMask + 1
 export interface WordScanner {
   /** Scans one file and returns its number of lines. `bytes[size]` must exist and be 0. Hits are added to `hits`. */
   scan(bytes: Uint8Array, size: number): number
+  /** The index of the meaning of a whole word, 0 for none. */
+  numberOf(word: Buffer): number
   hits: Int32Array
   hitCount: number
   /** By the index in a hit. */
@@ -46,7 +48,13 @@ export function createWordScanner(query: Query): WordScanner {
   const resolve = createResolver(query)
   const shortWords = wanted.includes(3)
   const hasIdentifiers = query.identifiers.size > 0
-  const scanner: WordScanner = { scan: look, hits: new Int32Array(1 << 14), hitCount: 0, meanings: resolve.meanings }
+  const scanner: WordScanner = {
+    scan: look,
+    numberOf: (word) => (isWanted(wanted, word) ? resolve.part(word, 0, word.length) : 0),
+    hits: new Int32Array(1 << 14),
+    hitCount: 0,
+    meanings: resolve.meanings,
+  }
   let identifierStart = -1
   let stops = new Int32Array(1 << 16)
 
@@ -96,6 +104,34 @@ function findStops(bytes: Uint8Array, size: number, wanted: Uint8Array, stops: I
   }
   return count
 }
+
+/** Calls `take` with each part of an identifier from two bytes on, and its line from 1. Returns the number of lines. `bytes[size]` is 0. */
+export function forEachPart(
+  bytes: Uint8Array,
+  size: number,
+  take: (from: number, to: number, line: number) => void,
+): number {
+  let line = 1
+  for (let at = 0; at < size; ) {
+    const kind = kinds[bytes[at]!]!
+    if (kind === lineEnd) line++
+    if (kind === 0 || kind === lineEnd || kind === underscore || !beginsPart(bytes, at)) {
+      at++
+      continue
+    }
+    const end = partEnd(bytes, at)
+    if (end - at > 1 && end - at <= longestPart) take(at, end, line)
+    at = end
+  }
+  return size > 0 && bytes[size - 1] === 10 ? line - 1 : line
+}
+
+/** Longer ones are encoded data. */
+const longestPart = 200
+
+/** A block has 32 lines. Lines over the limit count as the last one. */
+export const blockOfLine = (line: number) => Math.min(line, lineLimit - 1) >> blockBits
+export const blockBits = 5
 
 /** Whether a part of an identifier begins here. `parseHTTPHeader` has three parts. */
 function beginsPart(bytes: Uint8Array, at: number): boolean {
@@ -155,6 +191,12 @@ function wantedPrefixes(query: Query): Uint8Array {
   return wanted
 }
 
+/** Whether the scan would look at a word. */
+function isWanted(wanted: Uint8Array, word: Uint8Array): boolean {
+  const [first = 0, second = 0, third = 0] = word.subarray(0, 3).map((byte) => letters[byte]!)
+  return (wanted[(first << 10) | (second << 5) | third]! & 1) !== 0
+}
+
 const slots = 1 << 15
 
 /** Maps the bytes of a word to the index of its meaning. Each distinct word is resolved once and then found by its hash. */
@@ -185,7 +227,7 @@ function createResolver(query: Query) {
     let slot = (hash ^ (hash >>> 15)) & (slots - 1)
     while (known[slot] !== -1 && hashes[slot] !== hash) slot = (slot + 1) & (slots - 1)
     if (known[slot] !== -1) return known[slot]!
-    const number = to - from > 200 ? 0 : numberOf(meaningOfBytes(query, bytes, from, to))
+    const number = to - from > longestPart ? 0 : numberOf(meaningOfBytes(query, bytes, from, to))
     if (filled < slots / 2) {
       hashes[slot] = hash
       known[slot] = number

@@ -1,8 +1,8 @@
 // What a question names outright is found, however it is written and whatever else the repository holds.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { SourceFile } from '../../../../../src/handoff/sandbox/program/search/corpus.js'
 import { extractNamedFiles } from '../../../../../src/handoff/sandbox/program/search/named-files.js'
+import type { SourceFile } from '../../../../../src/handoff/sandbox/program/search/source-files.js'
 import { processorTime } from '../../../../support/processor-time.js'
 import { makeRepository, type TestRepository } from '../../../../support/repository.js'
 import { findIn, linesOf, pathsOf } from './search-repository.js'

@@ -6,7 +6,9 @@ import type { Search } from '../../../../../src/handoff/domain/sandbox-protocol.
 import { decodeRecord } from '../../../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import type { DirectoryWords } from '../../../../../src/handoff/domain/summary/summary-record.js'
 import type { Outline } from '../../../../../src/handoff/domain/survey.js'
+import { openCorpus } from '../../../../../src/handoff/sandbox/program/search/corpus.js'
 import { find, type SearchResult } from '../../../../../src/handoff/sandbox/program/search/index.js'
+import { makeWordIndex } from '../../../../../src/handoff/sandbox/program/search/word-index.js'
 import { survey } from '../../../../../src/handoff/sandbox/program/survey/index.js'
 import { type Files, makeRepository, type TestRepository } from '../../../../support/repository.js'
 
@@ -28,20 +30,27 @@ export async function foundIn(files: Files, question: string, asked: Asked = {})
 
 export async function findIn(repository: TestRepository, question: string, asked: Asked = {}): Promise<SearchResult> {
   const { summary, outline, words = [], ...search } = asked
-  const found = await find({
+  const options = {
     gitDirectory: repository.directory,
     commit: repository.head,
     search: searchFor(question, search),
     ...(summary === undefined ? {} : { summary }),
     outline: outline ?? (await outlineOf(repository)),
     words,
-  })
+  }
+  const found = await find(options)
+  const fromIndex = await find({ ...options, wordIndex: await wordIndexOf(repository) })
+  expect(fromIndex, 'from the index of words as from the files').toEqual(found)
   await expectSound(found.excerpts, repository, search.tokens ?? 12_000)
   decodeRecord(JSON.stringify({ v: 1, type: 'searched', ...found.searched }))
   return found
 }
 
 /** What Sandbox A leaves for Sandbox B. */
+export async function wordIndexOf({ directory, head }: TestRepository): Promise<Buffer> {
+  return makeWordIndex(await openCorpus(directory, head))
+}
+
 export async function outlineOf({ directory: gitDirectory, head: commit }: TestRepository): Promise<Outline> {
   const { outline } = await survey({ gitDirectory, commit, limits: { textBytes: 1_000, include: [], exclude: [] } })
   return outline

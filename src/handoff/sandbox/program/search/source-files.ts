@@ -1,0 +1,22 @@
+// What the search knows of the files of a commit.
+import type { FileKind } from '../../../domain/survey.js'
+
+export interface SourceFile {
+  index: number
+  path: string
+  name: string
+  directory: string
+  blob: string
+  /** Size in bytes; after reading, of the text in UTF-8. */
+  size: number
+  kind: FileKind
+  /** The grammar that finds its definitions. */
+  grammar: string
+  isExample: boolean
+}
+
+export interface SourceFiles {
+  files: SourceFile[]
+  /** Calls `take` with every file, in order. One byte 0 follows the file's bytes. They are valid during the call only. */
+  readAll(take: (file: SourceFile, bytes: Buffer) => void): Promise<void>
+}
