@@ -240,7 +240,7 @@ describe('in the second sandbox', () => {
     const { directory, handoff } = await timer(one)
     const place = layout('/handoff', one.commit(name, repository.head).repository)
     const run = await readSealed(one.context.ports.drive, place, repository.head, never)
-    const needed = new Set<string>(['project/tools.git.tar', artifact.outline, artifact.summary])
+    const needed = new Set<string>(['project/tools.git.tar', artifact.outline, artifact.words, artifact.summary])
     const task: FindTask = {
       task: 'find',
       mount: {

@@ -68,7 +68,7 @@ function createNumbers(bytes: Buffer) {
   return numbers
 }
 
-export interface IndexHits {
+interface IndexHits {
   /** In the order of blocks; the first line of its block stands for the line of each. */
   hits: Int32Array
   /** Where the hits of each block begin; one more number says where the last ones end. */
