@@ -69,7 +69,15 @@ test('as events: what happens, the words, one end', async () => {
   expect(found.filter(({ event, id }) => event !== 'token' && id !== '')).toEqual([])
   const states = found.filter(({ event }) => event === 'status').map(({ data }) => data.state)
   expect(states).toEqual(expect.arrayContaining(['accepted', 'sandbox-open', 'found', 'sandbox-gone']))
-  expect(found.filter(({ event }) => event === 'token').length).toBeGreaterThan(0)
+  const place = found.findIndex(({ data }) => data.state === 'found')
+  expect(found[place]?.data.first).toEqual({
+    path: expect.any(String),
+    from: expect.any(Number),
+    to: expect.any(Number),
+  })
+  const { citations } = found.at(-1)!.data
+  expect(citations.map(({ path }: { path: string }) => path)).toContain(found[place]?.data.first.path)
+  expect(found.findIndex(({ event }) => event === 'token')).toBeGreaterThan(place)
   expect(found.filter(({ event }) => event === 'usage')).toHaveLength(1)
   expect(found.filter(({ event }) => event === 'answer' || event === 'error')).toHaveLength(1)
   expect(found.at(-1)).toMatchObject({ event: 'answer', data: { status: 'done', reused: false } })

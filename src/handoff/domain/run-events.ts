@@ -28,7 +28,8 @@ export type RunEvent =
   /** The question waits for a sandbox, with so many before it. */
   | { type: 'answer-waiting'; position: number }
   | { type: 'answer-reused'; id: string }
-  | { type: 'excerpts-found'; count: number; files: number }
+  /** Their lines are proven to stand in the commit. `first` is the best place. */
+  | { type: 'excerpts-found'; count: number; files: number; first?: { path: string; from: number; to: number } }
 
 /** In the order of the workflows. Some steps run side by side and end in any order. */
 export const steps = [

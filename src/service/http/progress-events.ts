@@ -80,8 +80,10 @@ function eventOf(event: RunEvent, where: Record<string, string>): { event: strin
       return status({ state: 'sandbox-open', id: event.id, template: event.template })
     case 'sandbox-gone':
       return status({ state: 'sandbox-gone', id: event.id })
-    case 'excerpts-found':
-      return status({ state: 'found', count: event.count, files: event.files })
+    case 'excerpts-found': {
+      const { count, files, first } = event
+      return status({ state: 'found', count, files, ...(first ? { first } : {}) })
+    }
     case 'notice':
       return status({ state: 'notice', text: event.text })
     case 'answer-reused':

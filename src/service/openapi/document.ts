@@ -39,7 +39,7 @@ export function openApiDocument(origin: string): Part {
           operationId: 'ask',
           summary: 'Ask a question',
           description:
-            'Answers a question about a commit, with citations of lines that were checked. The same question again comes from the answer store. With `Accept: text/event-stream` the reply is a stream of events: `status`, `token` and `usage`, and at the end `answer` or `error`.',
+            'Answers a question about a commit, with citations of lines that were checked. The same question again comes from the answer store. With `Accept: text/event-stream` the reply is a stream of events: `status`, `token` and `usage`, and at the end `answer` or `error`. The status `found` names the first place whose lines are proven, before the model is asked.',
           parameters: [
             inHeader('Prefer', '`respond-async`: the question is queued, and the reply is 202 at once'),
             lastEventId,

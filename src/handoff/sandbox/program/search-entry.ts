@@ -16,7 +16,7 @@ import { answerRequests, type FollowUpResult } from './search/follow-up.js'
 import { find, type SearchResult } from './search/index.js'
 import { untrustedAccount } from './spawn.js'
 import { gitAt, openBlobReader } from './survey/git-objects.js'
-import { runChild } from './untrusted-child.js'
+import { runChild, untilReady } from './untrusted-child.js'
 import { cloneDirectory, homeDirectory, prepareWorkDirectory, workDirectory } from './workspace.js'
 
 async function runSearch(task: FindTask, secrets: Secrets): Promise<void> {
@@ -28,17 +28,19 @@ async function runSearch(task: FindTask, secrets: Secrets): Promise<void> {
   )
   // A read-only mount loses no data and ends with its sandbox.
   const proven = timeStep('mount', () => mount(task.mount, homeDirectory, secrets.drive, true))
-  const search = async () => {
-    await Promise.all(fetched)
+  const unpacked = Promise.all(fetched).then(() => {
     const account = untrustedAccount(homeDirectory)
-    await timeStep('unpack', () => unpack(local(task.clonePath), workDirectory, task.repositoryName, account))
-    await timeStep('find', () => runChild('find', task, homeDirectory, proven))
-  }
-  await Promise.all([proven, search()])
+    return timeStep('unpack', () => unpack(local(task.clonePath), workDirectory, task.repositoryName, account))
+  })
+  const searched = runChild('find', task, homeDirectory, proven, unpacked)
+  await Promise.all([proven, unpacked.then(() => timeStep('find', () => searched)), searched])
 }
 
 async function searchClone(task: FindTask | MoreTask): Promise<void> {
-  if (task.task === 'find') await adoptObjects(workDirectory, task.repositoryName)
+  if (task.task === 'find') {
+    await untilReady()
+    await adoptObjects(workDirectory, task.repositoryName)
+  }
   if (task.requests.length > 0) return answerFollowUp(task)
   const [summary, outline, words, wordIndex] = await Promise.all([
     readArtifact('code-summary.md'),

@@ -25,12 +25,16 @@ const allowedRecords = new Set([
   'failed',
 ])
 
-/** The child's records are forwarded once `proven` is fulfilled, and never if it is rejected. */
+/**
+ * The child's records are forwarded once `proven` is fulfilled, and never if it is rejected. A child that calls `untilReady` waits for `ready`, so that
+ * it starts beside what it needs.
+ */
 export function runChild(
   work: ChildWork,
   task: ProgramTask,
   home: string,
   proven: Promise<unknown> = Promise.resolve(),
+  ready: Promise<unknown> = Promise.resolve(),
 ): Promise<void> {
   const account = untrustedAccount(home)
   return new Promise((resolve, reject) => {
@@ -39,9 +43,12 @@ export function runChild(
       ['--max-old-space-size=1536', '--max-semi-space-size=4', fileURLToPath(import.meta.url), work],
       {
         ...spawnOptions(home, { environment: { HANDOFF_TASK: JSON.stringify(task) }, ...(account ? { account } : {}) }),
-        stdio: ['ignore', 'pipe', 'pipe'],
+        stdio: ['pipe', 'pipe', 'pipe'],
       },
     )
+    // A child that has ended closes its input; its exit code is what counts.
+    child.stdin?.on('error', () => {})
+    ready.then(() => child.stdin?.end(), reject)
     let stderr = ''
     const lines = createLineReader((line) => forwardRecord(line, proven, reject))
     child.stdout?.on('data', lines)
@@ -54,6 +61,11 @@ export function runChild(
       else reject(new ProgramError('internal', `${work} ended with ${code ?? 'a signal'}: ${lastLine(stderr)}`))
     })
   })
+}
+
+/** In the child: resolves when its parent has what it needs. */
+export async function untilReady(): Promise<void> {
+  for await (const _ of process.stdin);
 }
 
 /** Splits bytes into lines without decoding them, because a pipe may cut a character in two. */

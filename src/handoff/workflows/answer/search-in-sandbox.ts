@@ -147,7 +147,9 @@ export async function searchSandbox(
   shown.cards = received.cards.slice(0, mostCards)
   if (received.searched) takeSearched(shown, look, received.searched)
   const files = new Set(found.map((excerpt) => excerpt.path)).size
-  context.ports.emit({ type: 'excerpts-found', count: found.length, files })
+  const [best] = found
+  const first = best && { path: best.path, from: best.from, to: best.from + best.lines.length - 1 }
+  context.ports.emit({ type: 'excerpts-found', count: found.length, files, ...(first ? { first } : {}) })
 }
 
 /** What the sandbox printed in one round. */
