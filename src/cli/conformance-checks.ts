@@ -1,6 +1,6 @@
 // Which promises that handoff stands on hold on an E2B service and a drive9 server. Each check uses the same clients as the product.
 import { randomUUID } from 'node:crypto'
-import { isHandoffError } from '../handoff/index.js'
+import { ignoreFailure, isHandoffError } from '../handoff/index.js'
 import { driveChecks } from './conformance-drive.js'
 import { type OpenedSandbox, openSandbox, sandboxChecks } from './conformance-sandboxes.js'
 import type { Check, Tools } from './conformance-tools.js'
@@ -56,7 +56,7 @@ export async function runChecks(
     if (isWanted(together)) add(await judge(together, () => together.run(tools), tools.signal))
   } finally {
     const { drive } = tools.context.ports
-    await drive.remove(tools.directory, { recursive: true, signal: AbortSignal.timeout(10_000) }).catch(() => undefined)
+    await drive.remove(tools.directory, { recursive: true, signal: AbortSignal.timeout(10_000) }).catch(ignoreFailure)
   }
   return results
 }
@@ -78,7 +78,7 @@ async function checkSandboxes(
       else add(await judge(check, () => check.run({ ...tools, sandbox: sandbox!, tag }), tools.signal))
     }
   } finally {
-    await sandbox?.kill().catch(() => undefined)
+    await sandbox?.kill().catch(ignoreFailure)
   }
 }
 

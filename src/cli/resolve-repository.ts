@@ -71,6 +71,12 @@ async function pathTarget(directory: string): Promise<Target> {
       next: 'Give the path of a git repository, an https:// address, or owner/name.',
     })
   }
+  const ifExit = <T>(code: number, value: T) => {
+    return (error: unknown): T => {
+      if ((error as { code?: unknown }).code === code) return value
+      throw noRepository(directory, error)
+    }
+  }
   const git = (...args: string[]) =>
     execute('git', ['-C', directory, ...args], { maxBuffer: 64 << 20, env: { ...process.env, LC_ALL: 'C' } }).then(
       (done) => done.stdout.trim(),
@@ -78,15 +84,16 @@ async function pathTarget(directory: string): Promise<Target> {
   const top = await git('rev-parse', '--absolute-git-dir').catch((error: unknown) => {
     throw noRepository(directory, error)
   })
-  const sha = await git('rev-parse', '--verify', '--quiet', 'HEAD^{commit}').catch(() => undefined)
+  const sha = await git('rev-parse', '--verify', '--quiet', 'HEAD^{commit}').catch(ifExit(1, undefined))
   if (sha === undefined)
     throw new HandoffError('not-found', `The repository at ${directory} has no commit yet.`, {
       next: 'Commit something first.',
     })
   const [branch, status, inside] = await Promise.all([
-    git('symbolic-ref', '--quiet', '--short', 'HEAD').catch(() => undefined),
-    git('status', '--porcelain', '--untracked-files=no').catch(() => ''),
-    git('rev-parse', '--show-toplevel').catch(() => top),
+    git('symbolic-ref', '--quiet', '--short', 'HEAD').catch(ifExit(1, undefined)),
+    // A bare repository has no work tree.
+    git('status', '--porcelain', '--untracked-files=no').catch(ifExit(128, '')),
+    git('rev-parse', '--show-toplevel').catch(ifExit(128, top)),
   ])
   const name =
     basename(inside)
@@ -104,7 +111,7 @@ async function pathTarget(directory: string): Promise<Target> {
 
 /** Why git found no repository in a directory that exists. */
 function noRepository(directory: string, cause: unknown): HandoffError {
-  const { code, stderr = '' } = cause as { code?: unknown; stderr?: string }
+  const { code, signal, stderr = '' } = cause as { code?: unknown; signal?: string; stderr?: string }
   if (code === 'ENOENT') {
     return new HandoffError('missing-setting', 'There is no git on this machine.', {
       next: 'Install git, or give an https:// address: then git is needed in the sandbox only.',
@@ -127,7 +134,7 @@ function noRepository(directory: string, cause: unknown): HandoffError {
       cause,
     })
   }
-  const said = stderr.trim().replace(/^fatal: /, '') || String(code)
+  const said = stderr.trim().replace(/^fatal: /, '') || String(code ?? signal)
   return new HandoffError('git', `git cannot read ${directory}: ${quote(said)}.`, {
     next: 'Run git status there and mend what it says.',
     cause,

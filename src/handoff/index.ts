@@ -37,7 +37,14 @@ export {
   placeCorrections,
   showCorrections,
 } from './domain/corrections/render-corrections.js'
-export { abortError, type ErrorCode, HandoffError, isErrorCode, isHandoffError } from './domain/errors.js'
+export {
+  abortError,
+  type ErrorCode,
+  HandoffError,
+  ignoreFailure,
+  isErrorCode,
+  isHandoffError,
+} from './domain/errors.js'
 export { type AskLevel, askLevels, type GitHub, type Thread } from './domain/github.js'
 export { diagramData, diagramMarkdown } from './domain/graph/diagram-markdown.js'
 export { encodeHandoff, type Handoff } from './domain/handoff-record.js'

@@ -1,5 +1,5 @@
 // What the demo takes for a repository: a path, an address, a name on GitHub; and what it says where git finds none.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -50,6 +50,15 @@ test('another failure of git is reported in its own words; a folder without a re
   await expect(readTarget(broken.directory)).rejects.toThrow(/git cannot read .*bad config line 1/)
   await broken[Symbol.asyncDispose]()
   await expect(readTarget(folder)).rejects.toThrow('is not a git repository')
+})
+
+test('a git that is killed is no repository without a commit', async () => {
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  const script = '#!/bin/sh\ncase "$*" in *--verify*) kill -9 $$ ;; esac\nPATH=${PATH#*:} exec git "$@"\n'
+  writeFileSync(join(bin, 'git'), script, { mode: 0o755 })
+  const { stderr } = await demo([repository.directory], { PATH: `${bin}:${process.env['PATH']}` })
+  expect(stderr).toContain(`git cannot read ${repository.directory}: “SIGKILL”`)
 })
 
 test.each([

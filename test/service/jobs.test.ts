@@ -331,6 +331,17 @@ describe('deliveries of Vercel Queues', () => {
     expect((await post(instance.url, ask('What needs no queue?'))).status).toBe(200)
     takeBack()
   })
+
+  test('a question whose time runs out while the queue is down says in the log that it was not queued', async () => {
+    await using short = await here.another({}, 4)
+    const takeBack = [here.queues.rule({ fault: { kind: 'answer', status: 500, body: 'down' } }), silence()]
+    const { status, headers } = await post(short.url, ask('What is late while the queue is down?'))
+    for (const end of takeBack) end()
+    expect(status).toBe(504)
+    const id = headers.get('x-request-id')
+    const line = await until('the log', () => logged(short).find(({ requestId }) => requestId === id))
+    expect(line).toMatchObject({ code: 'timeout', notQueued: { code: 'queue' } })
+  })
 })
 
 describe('comments', () => {

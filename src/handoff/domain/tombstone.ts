@@ -25,7 +25,8 @@ export const encodeTombstone = (mark: Tombstone): Uint8Array => encode(mark)
 export function readTombstone(bytes: Uint8Array): Tombstone | undefined {
   try {
     return read.decodeJson(new TextDecoder().decode(bytes), shape)
-  } catch {
-    return undefined
+  } catch (error) {
+    if (error instanceof read.DecodeError) return undefined
+    throw error
   }
 }

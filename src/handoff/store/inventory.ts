@@ -1,5 +1,5 @@
 // Lists a repository's directory on the drive: pointers and their runs, run directories, refs and leftovers. Only reads.
-import { isHandoffError } from '../domain/errors.js'
+import { ignoreFailure, isHandoffError } from '../domain/errors.js'
 import {
   type CommitPointer,
   decodePointer,
@@ -87,8 +87,8 @@ export const fileAt = (folder: string, entry: DriveEntry): StoredFile => ({
 export function runOf(name: string): RunId | undefined {
   try {
     return parseRunId(name)
-  } catch {
-    return undefined
+  } catch (error) {
+    return ignoreFailure(error)
   }
 }
 

@@ -2,6 +2,7 @@
 import type * as Product from '../../handoff/index.js'
 import { storedAnswer } from '../../handoff/stored-answer.js'
 import type { App } from '../app.js'
+import { logFieldsFor } from '../http/http-function.js'
 import { stopper, type Times } from '../http/request-deadline.js'
 import { answerView } from '../http/responses.js'
 import type { Job } from '../jobs/job.js'
@@ -37,9 +38,7 @@ export async function answerInTime(
   exchange.background(answering.then(stop.done, stop.done))
   const first = await Promise.race([answering, stop.late(times.answerBy)])
   if (first !== 'late') return noted(found, first)
-  const job = queueQuestion(found, (times.workBy - Date.now()) / 1_000)
-  // If queueing fails, the question may still be answered in time.
-  const acceptedAt = await job.catch(() => undefined)
+  const acceptedAt = await queueLateQuestion(found, times)
   if (acceptedAt === undefined) return noted(found, await answering)
   stop.keepGoing()
   exchange.note({ answer: found.question.id, pending: true })
@@ -50,6 +49,16 @@ export async function answerInTime(
 function noted({ exchange }: Found, answer: Answer): InTime {
   exchange.note(answerNotes(answer))
   return { answer }
+}
+
+/** As below, for a question whose time runs out. If the queue does not take it, it may still be answered in time, and the log tells why. */
+export async function queueLateQuestion(found: Found, { workBy }: Times): Promise<string | undefined> {
+  try {
+    return await queueQuestion(found, (workBy - Date.now()) / 1_000)
+  } catch (error) {
+    found.exchange.note({ notQueued: logFieldsFor(error) })
+    return undefined
+  }
 }
 
 /** Queues the question. Returns when it was accepted, or undefined when it is already answered. */

@@ -50,7 +50,7 @@ export async function openCookie<K extends keyof Kinds>(
   text: string,
   { origin, secret }: { origin: string; secret: string },
 ): Promise<Kinds[K] | undefined> {
-  const { jwtDecrypt } = await import('jose/jwt/decrypt')
+  const [{ jwtDecrypt }, { JOSEError }] = await Promise.all([import('jose/jwt/decrypt'), import('jose/errors')])
   const rules = { audience: origin, keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] }
   try {
     const { payload } = await jwtDecrypt<{ value: Kinds[K] }>(text, keyOf(kind, secret), {
@@ -58,8 +58,9 @@ export async function openCookie<K extends keyof Kinds>(
       requiredClaims: ['exp', 'aud'],
     })
     return payload.value
-  } catch {
-    return undefined
+  } catch (error) {
+    if (error instanceof JOSEError) return undefined
+    throw error
   }
 }
 

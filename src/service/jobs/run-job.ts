@@ -109,6 +109,6 @@ async function finishJob(
   product: typeof Product,
 ): Promise<void> {
   if (job.kind !== 'answer') return
-  const { found, context } = await find(job, time, app, product).catch(() => ({ found: undefined, context: undefined }))
-  if (found && context) await product.failQueued(found, error, context)
+  const known = await find(job, time, app, product).catch(product.ignoreFailure)
+  if (known?.found) await product.failQueued(known.found, error, known.context)
 }

@@ -4,7 +4,15 @@
 // the sandbox is gone. A question that outlives its request is queued before the caller gets 202.
 import type * as Product from '../../handoff/index.js'
 import { getApp } from '../app.js'
-import { answerInTime, answerNotes, answerQuestion, type InTime, queueQuestion, viewAnswer } from '../ask/answer.js'
+import {
+  answerInTime,
+  answerNotes,
+  answerQuestion,
+  type InTime,
+  queueLateQuestion,
+  queueQuestion,
+  viewAnswer,
+} from '../ask/answer.js'
 import { type Asked, type Found, findQuestion, readQuestion } from '../ask/question.js'
 import { authenticate } from '../auth/authenticate.js'
 import type { EventStream } from '../http/event-stream.js'
@@ -98,11 +106,10 @@ async function sendAnswer(
   const { app, question } = found
   // If the time runs out, a job continues with the question.
   let queued = false
-  const queueing = stop.late(times.answerBy).then(async () => {
-    queued = (await queueQuestion(found, (times.workBy - Date.now()) / 1_000)) !== undefined
+  void stop.late(times.answerBy).then(async () => {
+    queued = (await queueLateQuestion(found, times)) !== undefined
     if (queued) stop.keepGoing()
   })
-  queueing.catch(() => undefined)
   try {
     const result = await answerQuestion(found, stop.signal)
     exchange.note(answerNotes(result))

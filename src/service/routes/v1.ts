@@ -1,7 +1,7 @@
 // GET /v1/models and POST /v1/chat/completions: what any OpenAI client speaks. A question is the one of /api/ask.
 import { withoutTrailingSlashes } from '../../handoff/util/text.js'
 import { type App, getApp } from '../app.js'
-import { answerInTime, answerNotes, answerQuestion, queueQuestion } from '../ask/answer.js'
+import { answerInTime, answerNotes, answerQuestion, queueLateQuestion } from '../ask/answer.js'
 import { type Found, findQuestion, locate, readQuestion } from '../ask/question.js'
 import { authenticate } from '../auth/authenticate.js'
 import type { Caller } from '../auth/caller.js'
@@ -160,7 +160,7 @@ async function streamAnswer(
 async function answerBefore(found: Found, stop: ReturnType<typeof stopper>, times: ReturnType<typeof divideTime>) {
   const answering = answerQuestion(found, stop.signal)
   const late = stop.late(times.answerBy).then(async () => {
-    if ((await queueQuestion(found, (times.workBy - Date.now()) / 1_000)) === undefined) return answering
+    if ((await queueLateQuestion(found, times)) === undefined) return answering
     stop.keepGoing()
     throw notYet()
   })

@@ -147,6 +147,7 @@ async function adopt(
 async function removeSandbox(service: Service, outcome: Outcome, word: string): Promise<void> {
   const sweep = AbortSignal.timeout(sweepMs)
   const unknown = !outcome.sandbox && !isWithoutEffect(outcome.error)
+  // Whatever fails here, the caller hears why the creation failed; the sandbox ends by its lifetime.
   const looked = unknown ? await findByTag(service, word, sweep).catch(() => []) : []
   const known = outcome.sandbox ? [outcome.sandbox.sandboxId] : looked
   await Promise.allSettled(known.map((id) => killSandbox(service, id, sweep)))

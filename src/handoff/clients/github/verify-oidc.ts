@@ -125,7 +125,7 @@ async function fetchKeys(issuer: string, fetchMs: number): Promise<FindKey> {
     const { status, text } = await fetchText(`${issuer}/.well-known/jwks`, { timeoutMs: fetchMs })
     if (status !== 200) throw new Error(`status ${status}`)
     const find = createLocalJWKSet(JSON.parse(text) as JSONWebKeySet)
-    // For a token without a key id jose takes the only fitting key.
+    // For a token without a key id jose takes the only fitting key. A key that jose cannot find or use is none: its token is refused.
     return async (header) => (header.kid ? find(header).catch(() => undefined) : undefined)
   } catch (error) {
     throw new HandoffError('git', "GitHub's keys for OIDC tokens cannot be fetched.", {

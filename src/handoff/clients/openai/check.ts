@@ -25,7 +25,7 @@ export async function checkModel(config: ModelConfig, host: string): Promise<voi
   })
 }
 
-/** Undefined when the service did not answer in time. */
+/** Undefined when no reply came: the model's own request will say why, and a service without this address is no error. */
 async function get(config: ModelConfig, path: string) {
   try {
     return await fetchText(`${config.baseUrl}${path}`, {

@@ -4,6 +4,7 @@
 // ever. So this file checks timeouts, the content type and how the stream ended.
 import type OpenAI from 'openai'
 import type { Usage } from '../../domain/answer.js'
+import { parseJson } from '../../util/decode.js'
 import type { Parameters } from './parameters.js'
 import type { Watchdog } from './watch.js'
 
@@ -150,7 +151,7 @@ function requireReply(result: StreamResult): StreamResult {
 
 /** A service that does not stream sends the whole reply, or an error with status 200. */
 async function* chunksOfWholeReply(response: Response): AsyncIterable<Chunk> {
-  const value: unknown = await response.json().catch(() => undefined)
+  const value = parseJson(await response.text())
   const whole = value as (Partial<OpenAI.Chat.ChatCompletion> & { error?: unknown }) | undefined
   if (whole?.error) throw new NoReply('it answered with status 200 and an error', 'model', errorMessage(whole.error))
   const choice = whole?.choices?.[0]

@@ -71,6 +71,7 @@ const logTailBytes = 16_384
 /** The last failure in the mount's log. */
 export async function readLogReason(log: string | undefined): Promise<string | undefined> {
   if (log === undefined) return undefined
+  // Without a log the failure itself is reported.
   const handle = await open(log).catch(() => undefined)
   if (!handle) return undefined
   try {

@@ -1,6 +1,6 @@
 // A caller says whether an answer was useful. It is kept beside the answer, counts in the caller's budget, and is read with the answer.
 import type { AppContext } from '../../context.js'
-import { HandoffError, isHandoffError } from '../../domain/errors.js'
+import { HandoffError, ignoreFailure, isHandoffError } from '../../domain/errors.js'
 import { readAnswer } from '../../store/answer-store.js'
 import { type Feedback, type FeedbackCounts, keepFeedback, readFeedback } from '../../store/feedback-store.js'
 import { sha256 } from '../../store/run-store.js'
@@ -44,6 +44,6 @@ export async function giveFeedback(
     return await keepFeedback(place, { caller: digestOf(caller), useful }, ports.clock, signal)
   } finally {
     // A reservation that cannot be settled expires by itself, at the same amount.
-    await settle(amount).catch(() => undefined)
+    await settle(amount).catch(ignoreFailure)
   }
 }

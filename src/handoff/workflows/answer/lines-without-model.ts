@@ -1,7 +1,7 @@
 // Lines of a commit without a model: those that bear on some words, or those of a file. They come from a sandbox that is gone afterwards.
 import type { AppContext } from '../../context.js'
 import type { Excerpt } from '../../domain/answer.js'
-import { HandoffError } from '../../domain/errors.js'
+import { HandoffError, ignoreFailure } from '../../domain/errors.js'
 import { layout, quote } from '../../domain/run.js'
 import { startTimer } from '../../util/step-timer.js'
 import type { CitedPlace } from '../browse.js'
@@ -67,7 +67,7 @@ async function reserveLines(
       shown = Math.min(tokens, ports.model.estimateTokens(texts.join('\n')))
     },
     // A reservation that cannot be settled expires by itself.
-    settle: () => settle({ tokens: shown, cost: 0 }).catch(() => undefined),
+    settle: () => settle({ tokens: shown, cost: 0 }).catch(ignoreFailure),
   }
 }
 

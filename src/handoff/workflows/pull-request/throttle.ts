@@ -44,6 +44,7 @@ export function createThrottle({ clock, intervalMs, firstMs, write }: ThrottleOp
 
   function start(): void {
     if (running !== undefined || !hasText()) return
+    // `write` does not reject; the sleep is aborted by `stop`.
     running = pump()
       .catch(() => undefined)
       .finally(() => {

@@ -48,7 +48,7 @@ export async function findPreviousRun(
     }
     return undefined
   } catch {
-    // Without an earlier run everything is written anew. If drive9 is down, another step reports it.
+    // Whatever is wrong with an earlier run, also a defect of ours, must not end the summary: everything is written anew, and the notice says so.
     if (!signal.aborted)
       context.ports.emit({ type: 'notice', text: 'No earlier run could be read; everything is summarised anew.' })
     return undefined

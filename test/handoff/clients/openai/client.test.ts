@@ -286,6 +286,12 @@ describe('another attempt', () => {
     expect((await counted(() => modelWith().complete(request({ onText: () => {} })))).requests).toBe(2)
   })
 
+  it('is made after a reply without a stream that breaks off', async () => {
+    local.setBehaviour({ kind: 'no-stream' })
+    local.rule({ times: 1, fault: { kind: 'cut', bytes: 60 } })
+    expect((await counted(() => modelWith().complete(request()))).requests).toBe(2)
+  })
+
   it('is made after a cut or an error in the middle while no caller has received text', async () => {
     local.setBehaviour({ kind: 'cut', after: 2 }, { times: 1 })
     local.setBehaviour({ kind: 'error-in-stream', after: 2 }, { skip: 1, times: 1 })
