@@ -14,6 +14,7 @@ import { shortCommit } from '../../domain/citations/citation-label.js'
 import { HandoffError, settleAll } from '../../domain/errors.js'
 import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest } from '../../domain/sandbox-protocol.js'
+import { awaitedLater } from '../../util/abort.js'
 import { addUsage, tokensToShow, withinContext } from '../call-model.js'
 import { type BlobsByPath, readBlobs } from '../read-file-tables.js'
 import { readSummaryForModel } from '../read-summary.js'
@@ -64,7 +65,7 @@ export async function generateComparison(job: CompareJob, signal: AbortSignal): 
   const open = async (run: ChosenRun) => resources.use(await openForReading({ ...job, run }, signal))
   const earlier = readRun(job, job.base, signal)
   const later = readRun(job, job.run, signal)
-  const laterSummary = later.then(({ summary }) => summary)
+  const laterSummary = awaitedLater(later.then(({ summary }) => summary))
   const [openEarlier, openLater, [terms, ...read]] = await settleAll([
     open(job.base),
     open(job.run),

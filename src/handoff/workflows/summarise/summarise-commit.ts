@@ -78,9 +78,11 @@ async function createRun(
   const previousRun = findPreviousRun(context, older ? [place, older] : [place], request, signal)
   const checkpoint = openCheckpoint(ports.drive, place.checkpoint(commit.sha), signal)
 
-  const correcting = readOwnCorrections(request, context, place, signal)
-  const cited = Promise.all([previousRun, correcting]).then(([previous, corrections]) =>
-    citedFiles(request.force ? undefined : previous?.summary.record, corrections),
+  const correcting = awaitedLater(readOwnCorrections(request, context, place, signal))
+  const cited = awaitedLater(
+    Promise.all([previousRun, correcting]).then(([previous, corrections]) =>
+      citedFiles(request.force ? undefined : previous?.summary.record, corrections),
+    ),
   )
   const found = await surveyInSandbox({ request, context, timer, run, directory, cited }, signal)
   const table = await timer.step('verify', () => verifyRun(request, context, directory, found, signal))
