@@ -211,8 +211,12 @@ test('Sandbox B may not write, and its token is revoked too', async () => {
   expect(issued).toMatchObject({ revoked: true, scopes: [{ prefix: run.directory, ops: ['read', 'list'] }] })
 })
 
-test('Sandbox A reaches drive9, and the git host until it has cloned; Sandbox B reaches drive9 only', () => {
-  const [, summarising, answering] = stack.clouds.sandboxes.sandboxes
+test('Sandbox A reaches drive9, and the git host until it has cloned; Sandbox B reaches drive9 only', async () => {
+  const { repository: where } = stack.commit(name, repository.head)
+  const question = { text: 'Where is a?' }
+  await answerQuestion({ repository: where, name: { run: run.run }, question }, stack.context, never)
+  const [, summarising] = stack.clouds.sandboxes.sandboxes
+  const answering = stack.clouds.sandboxes.sandboxes.at(-1)
   const gitHost = new URL(stack.remote.url).hostname
   const { hosts } = stack.context.ports.drive
   const denyOut = ['0.0.0.0/0']

@@ -7,7 +7,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { programFolder } from '../../src/emulators/start-all.js'
 import type { Sandbox } from '../../src/handoff/domain/ports.js'
 import type { ProgramRecord, SummariseTask } from '../../src/handoff/domain/sandbox-protocol.js'
-import { answerMarkdown, answerQuestion, HandoffError, summarise } from '../../src/handoff/index.js'
+import {
+  answerMarkdown,
+  answerQuestion,
+  HandoffError,
+  type SummariseResult,
+  summarise,
+} from '../../src/handoff/index.js'
 import { runProgram } from '../../src/handoff/sandbox/run-program.js'
 import { type LocalStack, startLocalStack } from '../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
@@ -24,6 +30,7 @@ const committed = {
 
 let stack: LocalStack
 let repository: TestRepository
+let summary: SummariseResult
 const name = 'octo/keys'
 
 beforeAll(async () => {
@@ -40,6 +47,7 @@ beforeAll(async () => {
     ].join('\n'),
   })
   stack.remote.serve(name, repository.directory)
+  summary = await summarise({ commit: commit(), attempt: 'first', cloneToken }, stack.context, never)
 })
 
 afterAll(async () => {
@@ -48,21 +56,18 @@ afterAll(async () => {
 })
 
 const commit = () => stack.commit(name, repository.head, 'refs/heads/main')
-const reported: Record<string, unknown> = {}
 
 test('a repository with keys is summarised and asked about, and no key leaves it', async () => {
-  const summary = await summarise({ commit: commit(), attempt: 'first', cloneToken }, stack.context, never)
   const question = { text: 'Which keys are in src/settings.ts, and what is accessKeyId?' }
   const answer = await answerQuestion(
     { repository: commit().repository, name: { run: summary.run }, question },
     stack.context,
     never,
   )
-  Object.assign(reported, { 'the summary': summary, 'the answer': answer })
   const prompts = stack.clouds.model.prompts.map(({ text }) => text)
   expect(prompts.some((text) => text.includes('accessKeyId'))).toBe(true)
   const all = { ...keysOf(stack.clouds), ...committed, 'the clone token': cloneToken }
-  expect(leaksInValues({ ...reported, prompts, events: stack.events }, all)).toEqual([])
+  expect(leaksInValues({ summary, answer, prompts, events: stack.events }, all)).toEqual([])
 })
 
 test('no file, record or comment has a key, in any usual encoding', () => {
