@@ -4,7 +4,7 @@ import { storedAnswer } from '../../handoff/stored-answer.js'
 import type { App } from '../app.js'
 import { logFieldsFor } from '../http/http-function.js'
 import { stopper, type Times } from '../http/request-deadline.js'
-import { answerView } from '../http/responses.js'
+import { answerView, listedAnswerView } from '../http/responses.js'
 import type { Job } from '../jobs/job.js'
 import type { Found } from './question.js'
 
@@ -93,3 +93,7 @@ export function answerNotes({ record, reused }: Answer): Record<string, unknown>
 
 export const viewAnswer = ({ settings }: App, { run, record, ...more }: Answer) =>
   answerView(settings.github, run, record, more)
+
+/** Without the cited lines, and without the words as nodes, whose making takes as long as the rest of a stored answer. */
+export const viewListedAnswer = ({ settings }: App, { run, record, ...more }: Answer) =>
+  listedAnswerView(settings.github, run, record, more)

@@ -1,11 +1,11 @@
 // An answer as the result of a tool: Markdown with links for people, and data with citations.
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { type Answer, viewAnswer } from '../ask/answer.js'
+import { type Answer, viewListedAnswer } from '../ask/answer.js'
 import { linesUri } from './lines.js'
 import type { McpCall } from './session.js'
 
 export function answerResult({ app }: Pick<McpCall, 'app'>, answer: Answer): CallToolResult {
-  const { blocks: _blocks, code: _code, markdown, seconds: _seconds, ...view } = viewAnswer(app, answer)
+  const { markdown, seconds: _seconds, ...view } = viewListedAnswer(app, answer)
   const { repository } = answer.run.handoff
   const citations = view.citations.map((citation) => ({
     ...citation,

@@ -1,7 +1,7 @@
 // An answer in OpenAI's form: Markdown with links, and each citation as an annotation of its link.
 
 import type { App } from '../app.js'
-import { type Answer, viewAnswer } from '../ask/answer.js'
+import { type Answer, viewListedAnswer } from '../ask/answer.js'
 
 interface Annotation {
   type: 'url_citation'
@@ -25,7 +25,7 @@ interface Usage {
 }
 
 export function chatAnswer(app: App, answer: Answer): ChatAnswer {
-  const { id, markdown, citations, completedAt, truncated, reused, usage, stale } = viewAnswer(app, answer)
+  const { id, markdown, citations, completedAt, truncated, reused, usage, stale } = viewListedAnswer(app, answer)
   const content = stale === undefined ? markdown : `${markdown}\n\n${stale.told}`
   return {
     id: `chatcmpl-${id}`,

@@ -58,6 +58,21 @@ describe.each(['modern', 'legacy'] as const)('a client of the %s era', (era) => 
     expect(citations.length).toBeGreaterThan(0)
   })
 
+  test('says how much may be read for the answer, which is another answer for each depth', async () => {
+    await using client = await connect(here.url, era)
+    const asked = async (more: Record<string, unknown>) => {
+      const about = { repository: name, question: 'What does requestToken return?', ...more }
+      const result = await client.callTool({ name: 'ask_question', arguments: about })
+      return { isError: result.isError, ...(result.structuredContent as { id: string; depth?: string }) }
+    }
+    const [deep, normal] = [await asked({ depth: 'deep' }), await asked({})]
+    expect([deep.depth, normal.depth]).toEqual(['deep', undefined])
+    expect(deep.id).not.toBe(normal.id)
+    const about = { repository: name, run: here.run.run, question: 'What does requestToken return?', depth: 'deep' }
+    expect((await post(here.url, about)).body).toMatchObject({ id: deep.id, depth: 'deep', reused: true })
+    expect(await asked({ depth: 'bottomless' })).toMatchObject({ isError: true })
+  })
+
   test('follows a citation to its lines', async () => {
     await using client = await connect(here.url, era)
     const asked = await client.callTool({ name: 'ask_question', arguments: { repoName: name, question } })
