@@ -42,10 +42,12 @@ async function dev(stop: AbortSignal): Promise<void> {
   })
   const { url } = serving.running()
   say(`\n  ${url}\n  repository ${name}\n  token      ${token}\n`)
+  const headers = `-H 'authorization: Bearer ${token}' -H 'content-type: application/json'`
   const question = JSON.stringify({ repository: name, run, question: 'Where does the work start?' })
-  say(
-    `  curl ${url}/api/ask -H 'authorization: Bearer ${token}' -H 'content-type: application/json' -d '${question}'\n`,
-  )
+  say(`  curl ${url}/api/ask ${headers} -d '${question}'\n`)
+  const params = { name: 'read_summary', arguments: { repository: name } }
+  const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  say(`  curl ${url}/api/mcp ${headers} -H 'accept: application/json, text/event-stream' -d '${call}'\n`)
   await new Promise((resolve) => stop.addEventListener('abort', resolve))
 }
 

@@ -24,7 +24,7 @@ test('a port that is taken is named, with the way to another', async () => {
   expect(stdout + stderr).toBe(`Port ${port} is taken.\nName another one: PORT=… npm run dev\n`)
 })
 
-test('it prints a line that asks a question, and that line works', async () => {
+test('it prints a line that asks a question and one that calls a tool of MCP, and both work', async () => {
   const probe = createServer()
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
   const { port } = probe.address() as { port: number }
@@ -34,9 +34,22 @@ test('it prints a line that asks a question, and that line works', async () => {
   child.stdout!.on('data', (text: Buffer) => {
     said += text.toString()
   })
-  const line = await until('the line for curl', () => /^ {2}curl .*$/m.exec(said)?.[0], 90_000)
-  const { stdout } = await promisify(execFile)('sh', ['-c', `${line.replace('curl', 'curl -sS --max-time 60')}`])
+  const lines = await until(
+    'the lines for curl',
+    () => {
+      const found = said.match(/^ {2}curl .*$/gm) ?? []
+      return found.length === 2 ? found : undefined
+    },
+    90_000,
+  )
+  const replies = lines.map((line) =>
+    promisify(execFile)('sh', ['-c', `${line.replace('curl', 'curl -sS --max-time 60')}`]),
+  )
+  const [asked, called] = (await Promise.all(replies)).map(({ stdout }) => stdout)
   child.kill('SIGINT')
-  expect(JSON.parse(stdout)).toMatchObject({ status: 'done', text: expect.any(String) })
+  expect(JSON.parse(asked!)).toMatchObject({ status: 'done', text: expect.any(String) })
+  // The reply is JSON, or an event with it.
+  const { result } = JSON.parse(called!.replace(/^event: message\ndata: /m, ''))
+  expect(result).toMatchObject({ structuredContent: { repository: 'local/handoff', summary: expect.any(String) } })
   expect((await ended).code).toBe(0)
 }, 200_000)
