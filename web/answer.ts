@@ -28,18 +28,23 @@ export function createAnswer(question: string) {
 
 export type Draft = ReturnType<typeof createDraft>
 
+/** A citation as models write it, with a quote that is longer than most sentences; and one that is not written to its end. */
+const writtenCitation = /\[\[([^\s"[\]]{1,300})\s"[^"\n]{0,300}"\]\]/g
+const openCitation = /\[\[[^[\]\n]{0,600}\]?$/
+
 /** Shows the text as the model writes it: plain, because only the finished answer is parsed and checked. */
 export function createDraft({ words }: AnswerParts) {
   const text = document.createTextNode('')
+  let written = ''
   let isOld = false
   const hold = () => words.classList.add('held')
   return {
     append(piece: string) {
       if (!text.parentNode) fill(words, element('p', { class: 'draft' }, text))
-      if (isOld) text.data = ''
+      written = (isOld ? '' : written) + withoutBidi(piece)
       isOld = false
       words.classList.remove('held')
-      text.appendData(withoutBidi(piece))
+      text.data = written.replace(writtenCitation, '[$1]').replace(openCitation, '')
     },
     /** The text is paler until it goes on. */
     hold,
@@ -51,7 +56,7 @@ export function createDraft({ words }: AnswerParts) {
     end() {
       words.classList.remove('held')
     },
-    hasText: () => text.data !== '' && !isOld,
+    hasText: () => written !== '' && !isOld,
   }
 }
 

@@ -23,6 +23,9 @@ interface PageOptions {
   onRevoked: () => void
 }
 
+/** Headings of nothing while the run is read, and where it cannot be read. */
+const shownWithRun = ['asking', 'to-question', 'contents-part', 'earlier']
+
 /** Shows the run and, where the address names one, an answer. Undefined when the run cannot be read. */
 export async function showRun(
   place: RunAddress,
@@ -41,8 +44,7 @@ export async function showRun(
     showFacts(run)
     showSummary(run, view.link)
     showExamples(run.summaryBlocks, (question) => askInThread(view, question))
-    find('asking').hidden = false
-    find('to-question').hidden = false
+    for (const id of shownWithRun) find(id).hidden = false
     void showOtherRuns(view, run)
     void showEarlier(view)
     showThread(view, answer, reading)
@@ -70,7 +72,7 @@ export function prepareRun(place: RunAddress): void {
   find('run-title').textContent = plainName(place.repository)
   fill(find('run-facts'), element('span', {}, 'Opening ', element('code', {}, plainName(place.run).slice(0, 24))))
   clearProblem(find('run-problem'))
-  for (const id of ['run-note', 'newer-run', 'asking', 'to-question', 'other-runs']) find(id).hidden = true
+  for (const id of [...shownWithRun, 'run-note', 'newer-run', 'other-runs']) find(id).hidden = true
   awaitSummary()
   clearThread()
   closeCode()

@@ -32,7 +32,13 @@ export async function startBrowser(
   const quiet = ['gpu', 'quic', 'background-networking', 'component-update', 'sync', 'dev-shm-usage'].map(
     (what) => `--disable-${what}`,
   )
-  return chromium.launch({ executablePath: program, args: ['--no-sandbox', '--no-first-run', ...quiet] })
+  // Readers have scroll bars, which take room when a page grows.
+  const ignoreDefaultArgs = ['--hide-scrollbars']
+  return chromium.launch({
+    executablePath: program,
+    args: ['--no-sandbox', '--no-first-run', ...quiet],
+    ignoreDefaultArgs,
+  })
 }
 
 export interface Watched {

@@ -1,7 +1,7 @@
 // The page's story: give the token, choose a run, read, ask, watch, follow a citation, ask again.
 import { expect, test } from 'vitest'
 import { answerText, commit, pieces, question, run, someAnswer, token } from './content.js'
-import { answered, ask, enter, newest, openOptions, runAddress, useDesk } from './kit.js'
+import { answered, ask, enter, newest, openOptions, recordDrafts, runAddress, useDesk } from './kit.js'
 import { fromStore } from './service.js'
 
 const desk = useDesk()
@@ -67,6 +67,21 @@ test('the answer can be read while it is written, and its citations become butto
   await words.getByRole('button').first().waitFor()
   await expect.poll(() => words.getByRole('button').count()).toBe(3)
   expect(await words.getAttribute('aria-busy')).toBe('false')
+})
+
+test('a citation is short while the answer is written, and is not shown before it is whole', async () => {
+  const page = await desk.visitRun()
+  const drafts = await recordDrafts(page)
+  desk.service.script.play = async ({ send, pause }) => {
+    for (const text of ['It waits [[src/to', 'ken.ts:7 "if (Date', '.now() - 1)"]', '], as [the docs] say.']) {
+      send('token', { text })
+      await pause(100)
+    }
+    send('answer', someAnswer())
+  }
+  await ask(page, question)
+  await answered(page)
+  expect(await drafts()).toEqual(['It waits ', 'It waits [src/token.ts:7], as [the docs] say.'])
 })
 
 test('the timeline shows every step with its time, and a sandbox that comes and goes', async () => {

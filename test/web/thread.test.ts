@@ -1,6 +1,7 @@
 // A conversation on the page: examples, questions that follow, the address of an answer, options, search, feedback, newer runs, and a refused sign-in.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { commit, question, run, someAnswer, someRun } from './content.js'
 import { accessible, answered, ask, enter, newest, openOptions, runAddress, useDesk } from './kit.js'
@@ -178,15 +179,26 @@ test('on a phone the code and the contents are sheets, which are accessible, and
   expect(await page.getByRole('dialog').count()).toBe(0)
 })
 
-test.each([
-  ['wide', { width: 1440, height: 900 }],
-  ['phone', { width: 390, height: 844 }],
-] as const)('nothing jumps through a whole answer: %s', async (_name, viewport) => {
-  const page = await desk.visit('/', { viewport })
+/** Notes from the next address on what moves; returns how to read the sum, with what moved. */
+async function recordShifts(page: Page): Promise<() => Promise<{ sum: number; moved: string }>> {
   await page.addInitScript(`(() => {
     window.shifts = []
     new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.shifts.push([entry.value, ...entry.sources.map(({ node }) => node && (node.id || node.className || node.nodeName))]) }).observe({ type: 'layout-shift', buffered: true })
   })()`)
+  return async () => {
+    const shifts = await page.evaluate<[number][]>('window.shifts')
+    return { sum: shifts.reduce((total, [value]) => total + value, 0), moved: JSON.stringify(shifts) }
+  }
+}
+
+const views = [
+  ['wide', { width: 1440, height: 900 }],
+  ['phone', { width: 390, height: 844 }],
+] as const
+
+test.each(views)('nothing jumps through a whole answer: %s', async (_name, viewport) => {
+  const page = await desk.visit('/', { viewport })
+  const shifts = await recordShifts(page)
   await page.goto(desk.service.url + runAddress)
   await enter(page)
   await page.getByLabel('Your question').waitFor()
@@ -194,9 +206,20 @@ test.each([
   await ask(page, question)
   await answered(page)
   await newest(page).locator('.words button').nth(1).hover()
-  const shifts = await page.evaluate<[number][]>('window.shifts')
-  const sum = shifts.reduce((total, [value]) => total + value, 0)
-  expect(sum, JSON.stringify(shifts)).toBeLessThanOrEqual(0.02)
+  const { sum, moved } = await shifts()
+  expect(sum, moved).toBeLessThanOrEqual(0.02)
+})
+
+test.each(views)('nothing jumps when an answer is opened by its address: %s', async (_name, viewport) => {
+  desk.service.script.session = { offered: true, signedIn: true, user: { id: 7, login: 'wanda' } }
+  desk.service.script.answers.unshift(someAnswer())
+  const page = await desk.visit('/', { viewport })
+  const shifts = await recordShifts(page)
+  await page.goto(`${desk.service.url}${runAddress}&answer=${id}`)
+  await newest(page).locator('.sources').waitFor()
+  await page.locator('#earlier-list li').first().waitFor({ state: 'attached' })
+  const { sum, moved } = await shifts()
+  expect(sum, moved).toBeLessThanOrEqual(0.02)
 })
 
 test('the number of a citation shows its code to the pointer and to the keyboard, and Escape takes it away', async () => {
