@@ -19,6 +19,9 @@ import { type GeneratedRepository, generateRepository } from './generated-reposi
 /** Milliseconds: a sandbox until its first command, a mount at 50 ms to drive9, and one round trip to drive9. */
 export const latency = { create: 491, mount: 500, drive: 50 }
 
+/** It has prices. */
+const benchModel = 'offline/gpt-6-luna'
+
 export interface BenchClouds extends AsyncDisposable {
   clouds: Required<Clouds>
   context: AppContext
@@ -29,6 +32,9 @@ export interface BenchClouds extends AsyncDisposable {
   /** With the time of each. */
   events: { at: number; event: RunEvent }[]
   slowDown(): void
+  fullSpeed(): void
+  /** What a program needs to use the clouds. */
+  settings: Record<string, string>
 }
 
 /** Emits no event but into `events`. A model reads a little of the repository only, so that the rest is what is measured. */
@@ -40,15 +46,13 @@ export async function openBenchClouds(files: number): Promise<BenchClouds> {
   // Variables of E2B pass into the programs of a sandbox.
   const environment = { E2B_BENCH_MOUNT: String((latency.mount - latency.drive) / 1_000) }
   const programs = [fileURLToPath(new URL('bin', import.meta.url)), programFolder]
-  const clouds = opening.use((await startClouds({ sandboxes: { programs, environment } })) as Required<Clouds>)
+  const clouds = opening.use(
+    (await startClouds({ sandboxes: { programs, environment }, model: { name: benchModel } })) as Required<Clouds>,
+  )
   const remote = opening.use(await startGitRemote({ repositories: { 'local/generated': repository.directory } }))
   const events: BenchClouds['events'] = []
-  const settings = parseSettings({
-    ...clouds.settings,
-    LLM_CONTEXT_TOKENS: '1000000',
-    HANDOFF_MAX_INPUT_TOKENS: '100000',
-  })
-  const context = createContext(settings, {
+  const settings = { ...clouds.settings, LLM_CONTEXT_TOKENS: '1000000', HANDOFF_MAX_INPUT_TOKENS: '100000' }
+  const context = createContext(parseSettings(settings), {
     program: programText,
     emit: (event) => void events.push({ at: performance.now(), event }),
   })
@@ -66,9 +70,14 @@ export async function openBenchClouds(files: number): Promise<BenchClouds> {
     repository,
     inside,
     events,
+    settings,
     slowDown() {
       clouds.sandboxes.rule({ method: 'POST', path: /^\/v2\/sandboxes$/, fault: delayed(latency.create) })
       clouds.drive.rule({ fault: delayed(latency.drive) })
+    },
+    fullSpeed() {
+      clouds.sandboxes.clearRules()
+      clouds.drive.clearRules()
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }

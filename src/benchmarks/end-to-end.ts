@@ -22,7 +22,7 @@ const latency = { sandboxStart: 200, command: 40, drive: 50, model: 2_000 }
  * Round trips to drive9 that have to follow each other, by step. Inside the sandbox they are the program's own: status and listing for a mount, the
  * upload of one file in three (initiate, address, part) and its completion, a rename.
  */
-const chain = {
+export const chain = {
   summarise: {
     'look up': 2,
     'revoke the token': 1,

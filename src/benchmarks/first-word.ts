@@ -1,5 +1,6 @@
 // How long a question waits before the model is asked, against what no program could save: a sandbox, a mount and one read, made in the same run.
 // Floor and question take turns.
+import { readFile } from 'node:fs/promises'
 import { performance } from 'node:perf_hooks'
 import { answerQuestion, type SummariseResult, summarise } from '../handoff/index.js'
 import { type BenchClouds, latency, listed, median, openBenchClouds } from './bench-clouds.js'
@@ -22,6 +23,8 @@ interface Round {
   floor: number
   beforeModel: number
   firstPlace: number
+  /** Milliseconds of all programs in the sandboxes of this round's question. */
+  processor: number
   inside: Map<string, number>
   host: Map<string, number>
 }
@@ -42,6 +45,7 @@ async function measure(bench: BenchClouds, files: number): Promise<void> {
   say(`    floor, ms:            ${listed(runs.map(({ floor }) => floor))}`)
   say(`    before the model, ms: ${listed(runs.map(({ beforeModel }) => beforeModel))}`)
   say(`    first place, ms:      ${listed(runs.map(({ firstPlace }) => firstPlace))}`)
+  say(`    processor time of Sandbox B, ms: ${listed(runs.map(({ processor }) => processor))}`)
   for (const where of ['host', 'inside'] as const) {
     const steps = [...new Set(runs.flatMap((run) => [...run[where].keys()]))]
     const times = steps.map((step) => `${step} ${Math.round(median(runs.map((run) => run[where].get(step) ?? 0)))}`)
@@ -88,6 +92,7 @@ async function askOnce(
   const text = `What happens when the ${word(1)}_${word(2)} of a ${word(3)} is removed, and where is the ${word(4)} in it read?`
   events.length = 0
   inside.clear()
+  const before = await childProcessorTime()
   const start = performance.now()
   await answerQuestion({ repository: commit.repository, name: { run }, question: { text } }, context, signal)
   const asked = events.find(({ event }) => event.type === 'step-start' && /^(?:choose|answer)$/.test(event.step))
@@ -98,7 +103,19 @@ async function askOnce(
     if (event.type !== 'step-end' || at > asked.at) continue
     host.set(event.step, (host.get(event.step) ?? 0) + event.milliseconds)
   }
-  return { beforeModel: asked.at - start, firstPlace: found.at - start, inside: new Map(inside), host }
+  const processor = (await childProcessorTime()) - before
+  return { processor, beforeModel: asked.at - start, firstPlace: found.at - start, inside: new Map(inside), host }
+}
+
+/** Processor time of all processes that this one started and that ended; a figure that a busy machine changes little. NaN where there is no /proc. */
+async function childProcessorTime(): Promise<number> {
+  const text = await readFile('/proc/self/stat', 'utf8').catch(() => '')
+  const [user = Number.NaN, system = Number.NaN] = text
+    .slice(text.lastIndexOf(')'))
+    .split(' ')
+    .slice(14, 16)
+    .map(Number)
+  return (user + system) * 10
 }
 
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1)

@@ -4,7 +4,19 @@ import { join, resolve } from 'node:path'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { HandoffError } from '../handoff/domain/errors.js'
 
-const known = ['workflows', 'first-word', 'action', 'service', 'reach', 'survey', 'find', 'history', 'ripples'] as const
+const known = [
+  'workflows',
+  'first-word',
+  'push',
+  'growth',
+  'action',
+  'service',
+  'reach',
+  'survey',
+  'find',
+  'history',
+  'ripples',
+] as const
 type Part = (typeof known)[number]
 
 const command = {
@@ -13,6 +25,8 @@ const command = {
 
   workflows    both workflows on the local clouds, step by step
   first-word   how long a question waits before the model is asked, for each number of files
+  push         wall time of a push against its critical path, and the memory of the runner
+  growth       time, storage, tokens and money by files and by runs; draws docs/images/growth.svg
   action       how long the Action takes to start
   service      a stored answer and a cold start of the functions
   reach        files and functions that take part in a question and in a push
@@ -48,10 +62,8 @@ function repositoriesIn(folder: string): string[] {
     .filter(isRepository)
 }
 
-const usualSizes = [500, 3_000, 23_000, 31_000]
-
-function sizesIn(text: string | undefined): number[] {
-  const sizes = text?.split(',').map(Number) ?? usualSizes
+function sizesIn(text: string | undefined, usual: number[]): number[] {
+  const sizes = text?.split(',').map(Number) ?? usual
   if (sizes.every((size) => Number.isInteger(size) && size > 1 && size <= 100_000)) return sizes
   throw new HandoffError('invalid-input', `--files ${text} is not a list of sizes.`, {
     next: 'Write --files 500,3000.',
@@ -63,7 +75,11 @@ async function bench({ values, positionals }: Given<typeof command.options>): Pr
   const repositories = values.repositories === undefined ? [] : repositoriesIn(resolve(values.repositories))
   const wanted = (part: Part) => parts.length === 0 || parts.includes(part)
   if (wanted('workflows')) await (await import('./end-to-end.js')).benchWorkflows()
-  if (wanted('first-word')) await (await import('./first-word.js')).benchFirstWord(sizesIn(values.files))
+  if (wanted('first-word'))
+    await (await import('./first-word.js')).benchFirstWord(sizesIn(values.files, [500, 3_000, 23_000, 31_000]))
+  if (wanted('push')) await (await import('./push.js')).benchPush(sizesIn(values.files, [500, 3_000, 23_000]))
+  if (wanted('growth'))
+    await (await import('./growth.js')).benchGrowth(sizesIn(values.files, [100, 300, 1_000, 3_000, 10_000, 31_000]))
   if (wanted('action'))
     await (await import('./action-startup.js')).benchAction(values.checkout && resolve(values.checkout))
   if (wanted('service')) await (await import('./service-startup.js')).benchService()
