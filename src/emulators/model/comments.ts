@@ -1,6 +1,6 @@
 // Reads comments: where they begin and end, what they say, and whether they are about the code beside them.
-import { isDirective, isLicence } from './definitions.js'
-import { firstSentence } from './format-text.js'
+import { isDirective, isImport, isLicence } from './definitions.js'
+import { firstSentence, plainText } from './format-text.js'
 import type { FileBlock, Line } from './parse-prompt.js'
 
 interface Comment {
@@ -68,12 +68,13 @@ function paragraphOf(lines: Line[], next: number): Comment {
   return { lines: taken.map(({ line }) => line), text: taken.map(({ text }) => text).join(' '), next }
 }
 
-const notProse = /^(TODO|FIXME|NOTE|XXX|HACK)\b|https?:| \$ |[;{}:,]$/
+const notProse =
+  /^(TODO|FIXME|NOTE|XXX|HACK|See (also )?the)\b|https?:| \$ |[;{}:,(]$|#{4}|\bimport \{| from ['"]|\s=\s\w+[.(]/
 
 /** Its first sentence, if it tells a reader something: no licence, no note to a programmer, no code. */
 export function saidBy(comment: Comment | undefined): string | undefined {
   if (comment === undefined || isLicence(comment.text)) return undefined
-  const sentence = firstSentence(comment.text)
+  const sentence = firstSentence(plainText(comment.text))
   const words = sentence.match(/\p{L}{2,}/gu) ?? []
   const telling = words.length >= 3 && /^[\p{L}\p{N}\u0060"'“(]/u.test(sentence) && !notProse.test(sentence)
   return telling ? sentence : undefined
@@ -85,12 +86,22 @@ export function openingComment(file: FileBlock): Comment | undefined {
   while (index < file.lines.length) {
     const { text } = file.lines[index]!
     const comment = text.startsWith('#!') ? undefined : commentAt(file, index)
-    if (comment && saidBy(comment)) return comment
+    if (comment && saidBy(comment)) return isOfFile(file, index, comment) ? comment : undefined
     if (comment) index = comment.next
     else if (mayStandAbove(text)) index += 1
     else return undefined
   }
   return undefined
+}
+
+/** A comment right above code is about that code, unless its form says otherwise. */
+function isOfFile(file: FileBlock, index: number, { next }: Comment): boolean {
+  const opening = file.lines[index]!.text
+  if (/^\s*(\/\/!|\/\*!)/.test(opening) || (isPython(file) && /^\s*[rRuU]?("""|''')/.test(opening))) return true
+  if (/^\s*\/\/\/(?!\/)/.test(opening)) return false
+  const below = file.lines[next]
+  if (below === undefined || !follows(file, next)) return true
+  return isImport(below.text) || (mayStandAbove(below.text) && !/^\s*(#\[|@)/.test(below.text))
 }
 
 const mayStandAbove = (text: string) =>
@@ -101,8 +112,11 @@ const mayStandAbove = (text: string) =>
 /** The comment that belongs to the definition in this line: right above it, or below it in Python. */
 export function commentOf(file: FileBlock, index: number): Comment | undefined {
   if (isPython(file)) {
-    const start = file.lines.slice(index + 1, index + 8).findIndex(({ text }) => /^\s*[rRuU]?("""|''')/.test(text))
-    return start < 0 ? undefined : commentAt(file, index + 1 + start)
+    // The header of a definition ends with a colon; the text right below it is its own.
+    const header = file.lines.slice(index, index + 20).findIndex(({ text }) => /:\s*(#.*)?$/.test(text))
+    const below = index + header + 1
+    const isText = header >= 0 && /^\s*[rRuU]?("""|''')/.test(file.lines[below]?.text ?? '')
+    return isText ? commentAt(file, below) : undefined
   }
   for (let start = Math.max(0, index - 30); start < index; start += 1) {
     const comment = commentAt(file, start)

@@ -1,9 +1,10 @@
 // What can be read off a source file without understanding it: what it says of itself, what it exports, what it imports, where a program starts.
 import { commentAt, commentOf, openingComment, saidBy } from './comments.js'
 import { codeLines, definedIn, importIn, isProse } from './definitions.js'
-import { code, quoted, shorten } from './format-text.js'
+import { depthOf, type Fact, mostNames, nameOf } from './fact.js'
+import { code, firstSentence, plainText, quoted, shorten } from './format-text.js'
 import type { FileBlock, Line } from './parse-prompt.js'
-import { depthOf, type Fact, nameOf, pick } from './project-facts.js'
+import { pick } from './project-facts.js'
 
 export const holdsTests = (file: FileBlock) =>
   file.kind === 'test' ||
@@ -47,11 +48,17 @@ function exportsOf(file: FileBlock): Exported[] {
   const marked = exportMark(file.path)
   const places = new Map(file.lines.map((line, index) => [line, index]))
   return codeLines(file.lines).flatMap((line) => {
+    if (isNoName.test(line.text)) return []
     const assigned = /^(?:module\.)?exports\.(\w+)\s*=/.exec(line.text)?.[1]
     const defined = assigned === undefined ? definedIn(line.text) : { name: assigned }
-    return defined && marked(line.text, defined.name) ? [{ name: defined.name, line, index: places.get(line)! }] : []
+    return defined && !defined.name.startsWith('_') && marked(line.text, defined.name)
+      ? [{ name: defined.name, line, index: places.get(line)! }]
+      : []
   })
 }
+
+/** A value that is exported without a name, and a method of a type in Go. */
+const isNoName = /^export default (?!(?:async |abstract )?(?:function|class)\b)|^func \(/
 
 function exportMark(path: string): (line: string, name: string) => boolean {
   if (/\.[cm]?[jt]sx?$|\.(vue|svelte)$/.test(path)) return (line) => /^export |^(module\.)?exports\b/.test(line)
@@ -64,20 +71,26 @@ function exportMark(path: string): (line: string, name: string) => boolean {
 
 const verb = (path: string) => (/\.[cm]?[jt]sx?$|\.(vue|svelte|go)$/.test(path) ? 'exports' : 'defines')
 
-const mostNames = 6
-
 /** With the comment of the first exported definition, where the file says nothing of itself. */
 function exportFacts(file: FileBlock, wordless: boolean): Fact[] {
-  const found = exportsOf(file)
+  const all = exportsOf(file)
+  const found = all.filter(({ name }, index) => all.findIndex((one) => one.name === name) === index)
   const [first] = found
   if (first === undefined) return reexportFacts(file)
-  const names = [...new Set(found.map(({ name }) => name))]
-  const more = names.length > mostNames ? ` and ${names.length - mostNames} more` : ''
-  const list = names.slice(0, mostNames).map(code).join(', ')
-  const said = wordless ? saidBy(commentOf(file, first.index)) : undefined
+  const named = found.slice(0, mostNames)
+  const among = found.length > named.length ? ', among others,' : ''
+  const commentAbove = wordless ? commentOf(file, first.index) : undefined
+  const said = saidBy(commentAbove)
   const comment = said === undefined ? '' : `; of ${code(first.name)} it says: ${quoted(said)}`
-  return [{ text: `${code(file.path)} ${verb(file.path)} ${list}${more}${comment}.`, file, lines: [first.line] }]
+  const text = `${code(file.path)} ${verb(file.path)}${among} ${named.map(({ name }) => code(name)).join(', ')}${comment}.`
+  const lines = [
+    ...(said === undefined ? [] : commentAbove!.lines.slice(0, mostNames)),
+    ...named.map(({ line }) => line),
+  ]
+  return [{ text, file, lines: inOrder(lines) }]
 }
+
+const inOrder = (lines: Line[]) => [...new Set(lines)].sort((a, b) => a.number - b.number)
 
 function reexportFacts(file: FileBlock): Fact[] {
   const lines = file.lines.filter(
@@ -85,8 +98,13 @@ function reexportFacts(file: FileBlock): Fact[] {
   )
   const [first] = lines
   if (first === undefined) return []
-  const sources = [...new Set(lines.map(({ text }) => sourceIn(text)!))].slice(0, mostNames)
-  return [{ text: `${code(file.path)} passes on what ${sources.map(code).join(', ')} export.`, file, lines: [first] }]
+  const used = lines.filter(
+    ({ text }, index) => lines.findIndex((one) => sourceIn(one.text) === sourceIn(text)) === index,
+  )
+  const shown = used.slice(0, mostNames)
+  const sources = shown.map(({ text }) => code(sourceIn(text)!)).join(', ')
+  const verb = shown.length === 1 ? 'exports' : 'export'
+  return [{ text: `${code(file.path)} passes on what ${sources} ${verb}.`, file, lines: shown }]
 }
 
 const sourceIn = (text: string) =>
@@ -104,11 +122,13 @@ function importFacts(file: FileBlock): Fact[] {
   })
   const [first] = inner
   if (!first) return []
-  const names = [...new Set(inner.map((one) => one.found))].slice(0, 5)
-  return [{ text: `${code(file.path)} imports ${names.map(code).join(', ')}.`, file, lines: [first.line] }]
+  const used = inner.filter(({ found }, index) => inner.findIndex((one) => one.found === found) === index)
+  const shown = used.slice(0, mostNames)
+  const text = `${code(file.path)} imports ${shown.map(({ found }) => code(found)).join(', ')}.`
+  return [{ text, file, lines: shown.map(({ line }) => line) }]
 }
 
-/** The files that most of the shown files import, with one line that does. */
+/** The files that most of the shown files import, with lines that do. */
 export function centralFacts(files: FileBlock[]): Fact[] {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const users = new Map<FileBlock, { file: FileBlock; line: Line }[]>()
@@ -124,9 +144,10 @@ export function centralFacts(files: FileBlock[]): Fact[] {
   }
   const most = [...users].filter(([, by]) => by.length >= 3).sort((a, b) => b[1].length - a[1].length)
   return most.slice(0, 3).map(([target, by]) => {
-    const { file, line } = by[0]!
-    const text = `${by.length} of the shown files import ${code(target.path)}; ${code(file.path)} is one of them.`
-    return { text, file, lines: [line] }
+    const [first, ...others] = by.slice(0, mostNames).map(({ file, line }) => ({ file, lines: [line] }))
+    const users = [first!, ...others].map(({ file }) => code(file.path)).join(', ')
+    const among = by.length > mostNames ? 'among others ' : ''
+    return { text: `${code(target.path)} is imported by ${among}${users}.`, ...first!, also: others }
   })
 }
 
@@ -154,7 +175,7 @@ function resolveRelative(
 /** Where the program starts, or what a package offers first. */
 export function entryFacts(files: FileBlock[]): Fact[] {
   const starts =
-    /^func main\(\)|^(?:pub )?(?:async )?fn main\(|__name__\s*==\s*['"]__main__|\bpublic static void main\b|^\s*int main\(/
+    /^func main\(\)|^(?:pub )?(?:async )?fn main\(|^if __name__\s*==\s*['"]__main__|\bpublic static void main\b|^\s*int main\(/
   const sources = files.filter((file) => !holdsTests(file) && !isProse(file)).sort((a, b) => depthOf(a) - depthOf(b))
   const named = sources.filter(
     (file) =>
@@ -164,7 +185,7 @@ export function entryFacts(files: FileBlock[]): Fact[] {
   return [
     ...sources.filter((file) => nameOf(file) === 'package.json').flatMap(packageEntries),
     ...sources.flatMap((file): Fact[] => {
-      if (besides.test(file.path) || (file.path.endsWith('.rs') && !/(^|\/)(main|build)\.rs$|\/bin\//.test(file.path)))
+      if (besides.test(file.path) || (file.path.endsWith('.rs') && !/(^|\/)main\.rs$|\/bin\//.test(file.path)))
         return []
       const line = file.lines.find((one) => starts.test(one.text.slice(0, 400)) && !/^\s*(\/\/|#|\*)/.test(one.text))
       return line ? [{ text: `A program starts in ${code(file.path)}.`, file, lines: [line] }] : []
@@ -177,24 +198,31 @@ const startAt = (fact: Fact): Fact => ({ ...fact, text: `Reading can start here:
 
 /** Code beside the product. */
 export const besides =
-  /(^|\/)(tests?|examples?|bench\w*|perf[\w-]*|scripts?|docs?|playground|fixtures?|runtime-tests?)\//
+  /^\.|(^|\/)(tests?|examples?|demos?|bench\w*|perf[\w-]*|scripts?|docs?|contrib|playground|fixtures?|runtime[-_]tests?)\/|(^|\/)([\w.-]+\.config\.\w+|setup\.py|conftest\.py|noxfile\.py|build\.rs|gulpfile\.\w+)$|Benchmark\.\w+$/
 
 const packageEntries = (file: FileBlock) =>
   pick(file, /^\s*"(?:main|bin|module)"\s*:\s*"([^"]+)"/, (found) => `${code(file.path)} names the entry ${found}.`)
 
 /** What its own authors marked as unfinished or dangerous, in comments. */
 export function riskFacts(files: FileBlock[]): Fact[] {
-  const marks = /\b((?:TO(?:DO)|FIX(?:ME)|HACK|XXX|DEPRECATED|@deprecated|SECURITY)\b[^\w].{8,})$/
   return files.flatMap((file) => {
-    if (isProse(file) || holdsTests(file)) return []
-    const facts = file.lines.flatMap((line, index): Fact[] => {
-      const found = marks
-        .exec(line.text.slice(0, 400))?.[1]
-        ?.replace(/\s*\*\/$/, '')
-        .trim()
-      if (found === undefined || commentAt(file, index) === undefined) return []
-      return [{ text: `A comment in ${code(file.path)} says: ${quoted(shorten(found))}.`, file, lines: [line] }]
+    if (isProse(file) || holdsTests(file) || file.path.startsWith('.')) return []
+    const facts = file.lines.flatMap(({ text }, index): Fact[] => {
+      // Most lines are no such comment, and reading one costs.
+      const comment = isMarked.test(text) ? commentAt(file, index) : undefined
+      const said = firstSentence(plainText(comment?.text ?? ''))
+      if (comment === undefined || !mark.test(said) || tellingWords(said) < 4) return []
+      const quotation = quoted(shorten(said))
+      return [
+        { text: `A comment in ${code(file.path)} says: ${quotation}.`, file, lines: comment.lines.slice(0, mostNames) },
+      ]
     })
     return facts.slice(0, 2)
   })
 }
+
+const isMarked = /\b(TODO|FIXME|HACK|XXX|DEPRECATED|deprecated|SECURITY)\b/
+const mark = /^(TODO|FIXME|HACK|XXX|DEPRECATED|@deprecated|SECURITY)\b(\([^)]*\))?[^\w]/
+
+/** Without addresses. */
+const tellingWords = (text: string) => text.replace(/\bhttps?:\S+/g, '').match(/\p{L}{2,}/gu)?.length ?? 0

@@ -5,7 +5,35 @@ export const code = (text: string) => (text.includes('`') || text === '' ? `“$
 
 export function firstSentence(text: string): string {
   const plain = text.replace(/\s+/g, ' ').trim()
-  return /^.*?[.!?](?=\s|$)/.exec(plain)?.[0] ?? plain
+  for (const { 0: end, index } of plain.matchAll(/[.!?]["'”’)]*(?=\s|$)/g)) {
+    if (!abbreviated.test(plain.slice(Math.max(0, index - 12), index))) return plain.slice(0, index + end.length)
+  }
+  return plain
+}
+
+const abbreviated = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|ex|incl|approx|resp)$/i
+
+const tags =
+  'a b big blockquote br center code dd details div dl dt em font h1 h2 h3 h4 h5 h6 hr i img kbd li ol p picture pre small source span strong sub summary sup table tbody td th thead tr tt ul'
+const tag = new RegExp(`</?(?:${tags.replaceAll(' ', '|')})(?:\\s[^<>]*)?/?>`, 'gi')
+
+/** Words of Markdown, of documentation comments and of HTML without their signs: the words of links, no pictures, no emphasis, no tags. */
+export function plainText(text: string): string {
+  const escaped: string[] = []
+  return text
+    .replace(/\\([!-/:-@[-`{-~])/g, (_, sign: string) => `\ue000${escaped.push(sign) - 1}\ue001`)
+    .replace(/!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])/g, '')
+    .replace(/\[([^\]]*)\](?:\((?:[^()]|\([^()]*\))*\)|\[[^\]]*\])/g, '$1')
+    .replace(/(?<![\w#!])\[(\w[\w .:/-]*)\](?![\w(])/g, '$1')
+    .replace(/\{@(?:link|linkplain|code|literal)\s([^{}]*)\}/g, '$1')
+    .replace(/:[\w:]{1,30}:`~?([^`]*)`/g, '`$1`')
+    .replace(tag, '')
+    .replace(/&(?:ensp|emsp|nbsp|thinsp);/g, ' ')
+    .replace(/\*\*|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)/g, '')
+    .replace(/(?<![\w*])([*_])(?=[^\s*_])([^*_]*[^\s*_])\1(?![\w*])/g, '$2')
+    .replace(/\ue000(\d+)\ue001/g, (_, index: string) => escaped[Number(index)] ?? '')
+    .replace(/\s+/g, ' ')
+    .trim()
 }
 
 export function shorten(text: string): string {

@@ -1,19 +1,9 @@
 // What a project says of itself: the README's first paragraph, the manifests of packages, and the commands that its authors type.
 import { commentAt, saidBy } from './comments.js'
-import { isLicence } from './definitions.js'
+import { depthOf, type Fact, folderOf, mostNames, nameOf } from './fact.js'
 import { code, firstSentence, quoted, shorten } from './format-text.js'
 import type { FileBlock, Line } from './parse-prompt.js'
-
-/** A sentence with its full stop, and the lines that show it. */
-export interface Fact {
-  text: string
-  file: FileBlock
-  lines: Line[]
-}
-
-export const nameOf = (file: FileBlock) => file.path.split('/').at(-1) ?? file.path
-export const depthOf = (file: FileBlock) => file.path.split('/').length
-const folderOf = (file: FileBlock) => file.path.split('/').slice(0, -1).join('/')
+import { readmeFacts } from './readme-facts.js'
 
 /** What the whole is called and what its authors say it is. */
 export function identityFacts(files: FileBlock[]): Fact[] {
@@ -27,72 +17,10 @@ export function folderFacts(files: FileBlock[]): Fact[] {
   return [...below.flatMap(readmeFacts), ...below.flatMap(manifestFacts)]
 }
 
-function readmeFacts(file: FileBlock): Fact[] {
-  if (!/^readme(\.|$)/i.test(nameOf(file))) return []
-  const lines = firstParagraph(file)
-  const heading = file.lines.find(({ text }) => /^# \s*[\p{L}\p{N}]/u.test(text))
-  const title = heading && plainText(heading.text.slice(2))
-  const readme = depthOf(file) === 1 ? 'The README' : code(file.path)
-  if (lines.length === 0)
-    return heading ? [{ text: `${readme} is headed ${quoted(title!)}.`, file, lines: [heading] }] : []
-  const words = firstSentence(plainText(lines.map(({ text }) => text.trim()).join(' ')))
-  const subject = title !== undefined ? quoted(title) : depthOf(file) === 1 ? 'the project' : code(`${folderOf(file)}/`)
-  return [{ text: `${readme} introduces ${subject}: ${quoted(words)}.`, file, lines }]
-}
-
-/** The first lines that are sentences: no heading, badge, picture, table, code, quotation or offer. */
-function firstParagraph(file: FileBlock): Line[] {
-  let fence = false
-  let html = 0
-  const found: Line[] = []
-  for (const line of file.lines) {
-    const text = line.text.trim()
-    if (/^(```|~~~)/.test(text)) fence = !fence
-    html = Math.max(0, html + openTags(text))
-    const prose = !fence && html === 0 && isSentenceLine(text)
-    if (prose) found.push(line)
-    else if (isParagraph(found)) return found
-    else found.length = 0
-  }
-  return isParagraph(found) ? found : []
-}
-
-/** Tags that a line opens and does not close. */
-function openTags(text: string): number {
-  const opened = text.match(/<(?!(?:img|br|hr|source|input|meta|link)\b)[a-z][\w-]*/gi)?.length ?? 0
-  return opened - (text.match(/<\/[a-z][\w-]*/gi)?.length ?? 0) - (text.match(/\/>/g)?.length ?? 0)
-}
-
-const isSentenceLine = (text: string) =>
-  text !== '' &&
-  !/^(#|>|\||<|!\[|\[[^\]]*\]:|[-*+] |\d+\. |```|~~~|\.\. |:\w+:|[=~^*_-]{3,}$|@)/.test(text) &&
-  !isNotice(text) &&
-  !isLicence(text)
-
-const isParagraph = (lines: Line[]) =>
-  (plainText(lines.map(({ text }) => text).join(' ')).match(/\p{L}{2,}/gu) ?? []).length >= 3
-
-/** Markdown without its signs: the words of links, no pictures, no emphasis. */
-function plainText(text: string): string {
-  return text
-    .replace(/!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])/g, '')
-    .replace(/\[([^\]]*)\](\([^)]*\)|\[[^\]]*\])?/g, '$1')
-    .replace(/\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)/g, '')
-    .replace(/\s+/g, ' ')
-    .trim()
-}
-
-/** Rows of links and badges, and what is sold or asked for beside the project. */
-function isNotice(words: string): boolean {
-  const rest = words.replace(/!?\[[^\]]*\](\([^)]*\)|\[[^\]]*\])/g, '')
-  const linksOnly = rest !== words && (rest.match(/\p{L}{2,}/gu) ?? []).length < 3
-  const offer = /\b(t-?shirts?|stickers?|sponsors?|sponsoring|donat\w+|buy me a|patreon|discord|follow us)\b/i
-  return linksOnly || offer.test(words)
-}
-
 const manifests = /^(package\.json|composer\.json|pyproject\.toml|Cargo\.toml|setup\.cfg|go\.mod|[\w.-]+\.gemspec)$/
 
 function manifestFacts(file: FileBlock): Fact[] {
+  if (nameOf(file) === 'pom.xml') return artifactFacts(file)
   if (!manifests.test(nameOf(file))) return []
   const given = new Map<string, { value: string; line: Line }>()
   for (const line of file.lines) {
@@ -108,10 +36,35 @@ function manifestFacts(file: FileBlock): Fact[] {
   const description = given.get('description') ?? given.get('summary')
   const used = [name, version, description].flatMap((one) => (one === undefined ? [] : [one.line]))
   const ofVersion = version === undefined ? '' : `, version ${version.value}`
-  const phrase = description === undefined ? '' : `, and describes it as ${quoted(description.value)}`
+  const phrase = description === undefined ? '' : `, and describes it as ${quoted(firstSentence(description.value))}`
   const noun = given.has('name') ? 'package' : 'module'
   const names = `${code(file.path)} names the ${noun} ${code(name.value)}${ofVersion}${phrase}.`
   return [{ text: names, file, lines: used.sort((a, b) => a.number - b.number) }, ...dependencyFacts(file)]
+}
+
+/** What Maven's file says of the project itself, not of its parent and its dependencies. */
+function artifactFacts(file: FileBlock): Fact[] {
+  const given = new Map<string, { value: string; line: Line }>()
+  let parent = false
+  for (const line of file.lines) {
+    if (/^\s*<(dependencies|dependencyManagement|build|profiles|modules|developers|licenses)>/.test(line.text)) break
+    if (/<parent>/.test(line.text)) parent = true
+    const [, key = '', value = ''] = /^\s*<(artifactId|version|description)>([^<>$]+)<\/\1>/.exec(line.text) ?? []
+    if (value !== '' && !parent && !given.has(key)) given.set(key, { value: value.trim(), line })
+    if (/<\/parent>/.test(line.text)) parent = false
+  }
+  const [name, version, description] = ['artifactId', 'version', 'description'].map((key) => given.get(key))
+  if (name === undefined) return []
+  const ofVersion = version === undefined ? '' : `, version ${version.value}`
+  const phrase = description === undefined ? '' : `, and describes it as ${quoted(firstSentence(description.value))}`
+  const lines = [name, version, description].flatMap((one) => (one === undefined ? [] : [one.line]))
+  return [
+    {
+      text: `${code(file.path)} names the artifact ${code(name.value)}${ofVersion}${phrase}.`,
+      file,
+      lines: lines.sort((a, b) => a.number - b.number),
+    },
+  ]
 }
 
 /** The libraries that a package needs to run. */
@@ -130,9 +83,8 @@ function dependencyFacts(file: FileBlock): Fact[] {
     names.push(name)
   }
   if (names.length === 0) return []
-  const more = names.length > 6 ? ` and ${names.length - 6} more` : ''
-  const text = `To run, it needs ${names.slice(0, 6).map(code).join(', ')}${more}, says ${code(file.path)}.`
-  return [{ text, file, lines: lines.slice(0, 6) }]
+  const text = `${code(file.path)} lists ${names.slice(0, mostNames).map(code).join(', ')} among its dependencies.`
+  return [{ text, file, lines: lines.slice(0, mostNames) }]
 }
 
 /** Commands to build, test and run the project. Workflows repeat what other files say, so they come last. */
@@ -168,10 +120,13 @@ function shownCommands(file: FileBlock): Fact[] {
   return file.lines.flatMap((line) => {
     if (/^\s*(```|~~~)/.test(line.text)) fence = !fence
     const found = command.exec(line.text.slice(0, 400))?.[1]?.trim()
-    if (found === undefined || !(fence || /^\s*\$|^ {3,}|^\t/.test(line.text))) return []
+    if (found === undefined || isNoCommand.test(found) || !(fence || /^\s*\$|^ {3,}|^\t/.test(line.text))) return []
     return [{ text: `${code(file.path)} gives the command ${code(shorten(found))}.`, file, lines: [line] }]
   })
 }
+
+/** A sentence of the document, or a line of Go. */
+const isNoCommand = /[;:,{]$|\s(the|our|your|sure)\s|^make use\b|^go func\b/
 
 const command =
   /^\s*(?:\$\s+)?((?:npm|npx|pnpm|yarn|bun|deno|node|pip|poetry|uv|python3?|pytest|cargo|go|make|docker|gradle|\.\/gradlew|mvn|bundle|composer|dotnet) [\w./@:-].*)$/
@@ -191,12 +146,15 @@ function scriptFacts(file: FileBlock): Fact[] {
     const where = folder === '' ? '' : ` in ${code(`${folder}/`)}`
     found.push({
       name,
-      fact: { text: `${code(`npm run ${name}`)}${where} runs ${code(shorten(does))}.`, file, lines: [line] },
+      fact: { text: `${code(`npm run ${name}`)}${where} runs ${code(shorten(unescaped(does)))}.`, file, lines: [line] },
     })
   }
   const rank = (name: string) => (usualScripts.includes(name) ? usualScripts.indexOf(name) : usualScripts.length)
   return found.sort((a, b) => rank(a.name) - rank(b.name)).map(({ fact }) => fact)
 }
+
+/** As the shell gets it. */
+const unescaped = (text: string) => text.replace(/\\(["\\/])/g, '$1')
 
 function targetFacts(file: FileBlock): Fact[] {
   return file.lines.flatMap((line, index) => {
@@ -216,7 +174,10 @@ function targetFacts(file: FileBlock): Fact[] {
 
 export function pick(file: FileBlock, pattern: RegExp, say: (found: string) => string): Fact[] {
   return file.lines.flatMap((line) => {
-    const found = pattern.exec(line.text.slice(0, 400))?.[1]?.trim()
+    const found = pattern
+      .exec(line.text.slice(0, 400))?.[1]
+      ?.trim()
+      .replace(/^(["'])(.*)\1$/, '$2')
     return found ? [{ text: say(code(shorten(found))), file, lines: [line] }] : []
   })
 }

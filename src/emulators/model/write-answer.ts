@@ -1,5 +1,6 @@
 // Writes the reply to `Task: answer`: one sentence for each place found, each with a citation in the form the host asks for.
 import { commentIn, definedIn, isDirective, isProse } from './definitions.js'
+import type { Fact } from './fact.js'
 import { findRelevantLines, type RelevantLine } from './find-relevant-lines.js'
 import { code, firstSentence, joinWithin, quoted, shorten } from './format-text.js'
 import type { FileBlock, Line, Prompt } from './parse-prompt.js'
@@ -24,16 +25,39 @@ const general = new Set(
 const isGeneralQuestion = (question: string) =>
   stemsOf(question).every((word) => general.has(word)) && findIdentifiers(question).length === 0
 
-const overview = (prompt: Prompt) =>
-  identityFacts(prompt.files).map(({ text, file, lines }) => `${text} ${citation(file, lines)}`)
+const overview = (prompt: Prompt) => identityFacts(prompt.files).map((fact) => `${fact.text} ${citations(fact)}`)
+
+/** One for each run of lines. Only the first has a quote, so that a sentence with many stays short. */
+export function citations({ file, lines, also = [] }: Fact): string {
+  const [first = lines, ...others] = runsOf(lines)
+  const further = [{ file, runs: others }, ...also.map((one) => ({ file: one.file, runs: runsOf(one.lines) }))]
+  const rest = further.flatMap(({ file: { path }, runs }) => runs.map((run) => `[[${path}:${rangeOf(run)}]]`))
+  return [citation(file, first), ...rest.slice(0, mostCitations - 1)].join(' ')
+}
+
+const mostCitations = 8
+
+/** Lines that stand nearly together are cited as one range. */
+function runsOf(lines: readonly Line[]): Line[][] {
+  const runs: Line[][] = []
+  for (const line of lines) {
+    const run = runs.at(-1)
+    if (run && line.number - run.at(-1)!.number <= 3) run.push(line)
+    else runs.push([line])
+  }
+  return runs
+}
+
+function rangeOf(lines: readonly Line[]): string {
+  const first = lines[0]?.number ?? 1
+  const last = lines.at(-1)?.number ?? first
+  return first === last ? String(first) : `${first}-${last}`
+}
 
 /** `src/a.ts:10-12 "const a = 1"` in double brackets, quoting the last line; without a quote when that cannot be quoted safely. */
 export function citation(file: FileBlock, lines: Line[]): string {
-  const first = lines[0]?.number ?? 1
-  const last = lines.at(-1)?.number ?? first
-  const range = first === last ? String(first) : `${first}-${last}`
   const quotable = quotation(lines.at(-1)?.text ?? '')
-  return `[[${file.path}:${range}${quotable === '' ? '' : ` "${quotable.replaceAll('"', '\\"')}"`}]]`
+  return `[[${file.path}:${rangeOf(lines)}${quotable === '' ? '' : ` "${quotable.replaceAll('"', '\\"')}"`}]]`
 }
 
 /** A stretch of the line that can stand between quotation marks: no backslash, no closing brackets, at most 120 characters. */

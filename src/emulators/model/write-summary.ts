@@ -1,19 +1,21 @@
 // Writes the replies to `Task: part`, `Task: combine` and `Task: summary`: plain sentences, each with the place it stands on.
+
+import type { Fact } from './fact.js'
 import { besides, centralFacts, entryFacts, fileFacts, holdsTests, riskFacts } from './file-facts.js'
 import { interleave, joinWithin } from './format-text.js'
 import type { FileBlock, Prompt } from './parse-prompt.js'
-import { commandFacts, type Fact, folderFacts, identityFacts } from './project-facts.js'
-import { citation } from './write-answer.js'
+import { commandFacts, folderFacts, identityFacts } from './project-facts.js'
+import { citations } from './write-answer.js'
 
 /** A fact as a sentence with its place, in the form that the instructions ask for. */
 type Say = (fact: Fact) => string
 
 function sayAs(prompt: Prompt): Say {
   const bracketed = prompt.system.includes('[[')
-  return ({ text, file, lines }) =>
+  return (fact) =>
     bracketed
-      ? `${text} ${citation(file, lines)}`
-      : `${text.replace(/[.!?]$/, '')} (${file.path}:${lines[0]?.number ?? 1}).`
+      ? `${fact.text} ${citations(fact)}`
+      : `${fact.text.replace(/[.!?]$/, '')} (${fact.file.path}:${fact.lines[0]?.number ?? 1}).`
 }
 
 /** Plain paragraphs about the files of one directory, or about the parts that were written before. */
@@ -69,16 +71,18 @@ export function writeSummary(prompt: Prompt, maxBytes: number): string {
   const earlier = Map.groupBy(carried(prompt), subjectOf)
   const before = (subject: Subject) => earlier.get(subject) ?? []
   const built = byImportance([...folderFacts(files).map(say), ...before('structure'), ...describe(files).map(say)])
-  const entries = shallowFirst([
+  const found = shallowFirst([
     ...before('entry'),
     ...[...entryFacts(files).slice(0, 6), ...centralFacts(files)].map(say),
-  ]).slice(0, mostEntries)
+  ])
+  // Without a program or a package the first files of the product are where to start.
+  const entries = (found.length > 0 ? onePerFile(found) : built).slice(0, found.length > 0 ? mostEntries : 3)
   const sections = [
     [...before('identity'), ...identityFacts(files).map(say)],
-    built,
-    entries.length > 0 ? entries : built.slice(0, 5),
+    built.filter((sentence) => !entries.includes(sentence)),
+    entries,
     [
-      ...workflowsLast([...before('command'), ...commandFacts(files).map(say)]).slice(0, mostCommands),
+      ...workflowsLast(ownFirst([...before('command'), ...commandFacts(files).map(say)])).slice(0, mostCommands),
       ...before('risk').slice(0, mostRisks),
       ...riskFacts(files).slice(0, mostRisks).map(say),
     ],
@@ -113,6 +117,18 @@ const shallowFirst = (sentences: string[]) =>
     .filter((sentence) => !besides.test(pathOf(sentence)))
     .sort((a, b) => pathOf(a).split('/').length - pathOf(b).split('/').length)
 
+/** A long file is shown in pieces, and each seems to be a place to start. */
+const onePerFile = (sentences: string[]) => {
+  const start = (sentence: string) => sentence.split('`', 2).join('`') + pathOf(sentence)
+  return sentences.filter((sentence, index) => sentences.findIndex((one) => start(one) === start(sentence)) === index)
+}
+
+/** Commands of examples come after those of the product. */
+const ownFirst = (sentences: string[]) => {
+  const isBeside = (sentence: string) => besides.test(/ in `([^`]+)` runs /.exec(sentence)?.[1] ?? '')
+  return [...sentences.filter((one) => !isBeside(one)), ...sentences.filter(isBeside)]
+}
+
 const workflowsLast = (sentences: string[]) => {
   const isWorkflow = (sentence: string) => sentence.startsWith('The workflow ')
   const others = sentences.filter((one) => !isWorkflow(one))
@@ -123,13 +139,13 @@ type Subject = 'identity' | 'entry' | 'command' | 'structure' | 'risk'
 
 /** Which section an earlier sentence belongs to, by the words that this model itself writes. */
 function subjectOf(sentence: string): Subject {
-  if (/^The README (introduces|is headed) |^`[^`/]+` names the |^To run, it needs .*, says `[^`/]+`/.test(sentence))
-    return 'identity'
   if (
-    /^A program starts in|^Reading can start here|^\d+ of the shown files import|^`[^`]+` names the entry/.test(
+    /^The README (introduces|is headed) |^`[^`/]+` names the (package|module|artifact) |^`[^`/]+` lists .* among its dependencies/.test(
       sentence,
     )
   )
+    return 'identity'
+  if (/^A program starts in|^Reading can start here|^`[^`]+` is imported by |^`[^`]+` names the entry/.test(sentence))
     return 'entry'
   if (
     /^`npm run |^`(make|just) \S+` is a target|^The workflow |^The container starts|gives the command /.test(sentence)
@@ -150,7 +166,7 @@ function carried(prompt: Prompt): string[] {
 function sentencesWithPlaces(line: string): string[] {
   if (line.startsWith('#')) return []
   // A sentence of this model ends with its place; full stops inside it belong to quotations.
-  const sentences = line.replace(/^\s*[-*]\s+/, '').split(/(?<=:\d+\)\.|\]\])\s+/)
+  const sentences = line.replace(/^\s*[-*]\s+/, '').split(/(?<=:\d+\)\.|\]\])\s+(?!\[\[)/)
   return sentences.map((sentence) => sentence.trim()).filter((sentence) => /\S+\.?\w*:\d+/.test(sentence))
 }
 

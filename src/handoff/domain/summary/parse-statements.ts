@@ -67,7 +67,7 @@ function addStatement(
   statements: Statement[],
   sentence: Sentence,
   evidence: Evidence[][],
-  { pathIndex, counts, mayIntroduce }: ParsingOptions,
+  { shown, pathIndex, counts, mayIntroduce }: ParsingOptions,
 ): void {
   const citations = distinct([...sentence.text.matchAll(markers)].flatMap((match) => evidence[Number(match[1])] ?? []))
   const words = withCode(tidySentence(sentence.text), sentence.code ?? [])
@@ -79,6 +79,7 @@ function addStatement(
   const { text, names, checked, repaired } = settlePaths(
     cleanSentence(cutText(words, summaryRecordLimits.written)),
     pathIndex,
+    (path) => citations.some((cited) => linesAt(cited, shown).some((line) => line.includes(path))),
   )
   counts.checked += checked
   counts.repaired += repaired
@@ -97,6 +98,11 @@ function addStatement(
     ...(sentence.opens === undefined ? {} : { opens: sentence.opens }),
   })
 }
+
+const linesAt = ({ path, from, to }: Evidence, shown: readonly ShownLines[]) =>
+  shown
+    .filter((one) => one.path === path)
+    .flatMap((one) => one.lines.slice(Math.max(0, from - one.from), Math.max(0, to - one.from + 1)))
 
 function distinct(citations: Evidence[]): Evidence[] {
   const byPlace = new Map(citations.map((one) => [JSON.stringify([one.path, one.from, one.to]), one]))

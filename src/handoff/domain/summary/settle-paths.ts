@@ -13,10 +13,15 @@ interface SettledPaths {
 }
 
 /** Lines that are written with a path are removed: only citations have lines, because only they follow the code. */
-export function settlePaths(sentence: string, pathIndex: PathIndex): SettledPaths {
+export function settlePaths(
+  sentence: string,
+  pathIndex: PathIndex,
+  /** True for a path that stands in a cited line: it is quoted, whether it exists or not. */
+  isQuoted: (path: string) => boolean = () => false,
+): SettledPaths {
   const found = findMentions(sentence, pathIndex.odd).map((mention) => ({
     mention,
-    verdict: checkMention(mention, pathIndex),
+    verdict: checkMention(mention, pathIndex, isQuoted),
   }))
   const claims = found.filter(({ verdict }) => verdict.kind !== 'no claim')
   const repairs = claims.filter(({ verdict }) => verdict.kind === 'right' && verdict.path !== undefined)
@@ -49,7 +54,7 @@ const wrong: Verdict = { kind: 'wrong' }
 const beforePattern = (path: string) => /^[^*?]*(?=\/[^/]*\*)/.exec(path)?.[0]
 
 /** Whether one mention is right, correctable or wrong. */
-function checkMention(mention: Mention, pathIndex: PathIndex): Verdict {
+function checkMention(mention: Mention, pathIndex: PathIndex, isQuoted: (path: string) => boolean): Verdict {
   const { path } = mention
   if (pathIndex.exists(path)) return right
   if (pathIndex.gone(path)) return wrong
@@ -63,6 +68,7 @@ function checkMention(mention: Mention, pathIndex: PathIndex): Verdict {
   if (!looksLikePath(mention, pathIndex)) return noClaim
   const meant = meantPath(path, pathIndex)
   if (meant !== undefined) return corrected(meant)
+  if (isQuoted(path)) return noClaim
   const several = !path.includes('/') && pathIndex.withName(path).length > 1
   return several && mention.line === undefined ? noClaim : wrong
 }
@@ -70,12 +76,16 @@ function checkMention(mention: Mention, pathIndex: PathIndex): Verdict {
 /** An unusual path is never inserted into the text. */
 const corrected = (path: string): Verdict => (/[\p{Cc}`<\u2028\u2029]/u.test(path) ? wrong : { kind: 'right', path })
 
-/** The only file that ends with the written path or has its name. */
+/** The only file that ends with the written path, or has its name and one of its directories. */
 function meantPath(path: string, pathIndex: PathIndex): string | undefined {
   const candidates = pathIndex.withName(path.slice(path.lastIndexOf('/') + 1))
   const ending = candidates.filter((candidate) => candidate.endsWith(`/${path}`))
   if (ending.length > 0) return ending.length === 1 ? ending[0] : undefined
-  return candidates.length === 1 ? candidates[0] : undefined
+  const [only, ...others] = candidates
+  if (only === undefined || others.length > 0) return undefined
+  const written = path.split('/').slice(0, -1)
+  const directories = only.split('/').slice(0, -1)
+  return written.length === 0 || written.some((name) => directories.includes(name)) ? only : undefined
 }
 
 /** Extensions that almost always mean a file. */

@@ -8,7 +8,14 @@ import { isUnusualPath } from '../../../../src/handoff/domain/summary/path-menti
 import { splitSections } from '../../../../src/handoff/domain/summary/split-sections.js'
 import { processorTime } from '../../../support/processor-time.js'
 
-const lines = ['export function start() {', '  listen(80)', '}', '', 'export const name = "a"']
+const lines = [
+  'export function start() {',
+  '  listen(80)',
+  '}',
+  '',
+  'export const name = "a"',
+  'export const out = "dist/cjs/index.js"',
+]
 const shown: ShownLines[] = [{ path: 'src/a.ts', blob: 'b'.repeat(40), from: 1, lines, source: 'code' }]
 const paths = [
   'src/a.ts',
@@ -142,6 +149,19 @@ describe('a path in a sentence', () => {
     'The route `/users/:id` answers GET /api/ask.',
   ])('is not seen where there is none: %s', (text) => {
     expect(settle(text).texts).toEqual([text])
+  })
+
+  it.each([
+    ['src/only.ts', ['It is src/deep/only.ts there.']],
+    ['other/only.ts', []],
+  ])('is the only file of that name where they share a directory: %s', (path, texts) => {
+    expect(settle(`It is ${path} there.`).texts).toEqual(texts)
+  })
+
+  it('that stands in a cited line is quoted, whether it is there or not', () => {
+    const text = 'It is built as `dist/cjs/index.js`.'
+    expect(parse(`${text} [[src/a.ts:6]]`, { mayIntroduce: false }).texts).toEqual([text])
+    expect(settle(text).texts).toEqual([])
   })
 
   it.each(['lib/only.ts', '`lib/`', 'lib', 'lib/**/*.ts'])(

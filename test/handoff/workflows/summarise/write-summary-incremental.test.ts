@@ -1,6 +1,11 @@
 // A push on top of an earlier summary: what stays, what is asked, and what a model cannot do to statements that stay.
 import { describe, expect, it } from 'vitest'
-import { type Statement, statementsOf } from '../../../../src/handoff/domain/summary/summary-record.js'
+import {
+  encodeSummaryRecord,
+  type Statement,
+  type SummaryRecord,
+  statementsOf,
+} from '../../../../src/handoff/domain/summary/summary-record.js'
 import type { PreviousSummary } from '../../../../src/handoff/workflows/summarise/types.js'
 import { writeSummary } from '../../../../src/handoff/workflows/summarise/write-summary.js'
 import {
@@ -191,6 +196,21 @@ describe('a model', () => {
   ])('that %s adds nothing and changes nothing', async (_what, text) => {
     const { statements: after } = await push(now, scriptedModel({ say: () => text }))
     expect(after).toEqual(kept)
+  })
+
+  it('that says kept statements in other words leaves their bytes as they were, and fills only the gap', async () => {
+    const say = () => kept.map(({ text }) => `In short: ${text} ${cite(quoted, 1, 5)}`).join(' ')
+    const { result, statements: after } = await push(now, scriptedModel({ say }))
+    const rows = (record: SummaryRecord) =>
+      new TextDecoder()
+        .decode(encodeSummaryRecord(record))
+        .split('\n')
+        .map((row) => row.replace(/,$/, ''))
+    const [before, written] = [rows(previous.record), new Set(rows(result.record))]
+    const gone = before.filter((row) => row.startsWith('{"text"') && !written.has(row))
+    expect(gone).toHaveLength(citing(statements, quoted).length)
+    expect(gone.every((row) => row.includes(quoted))).toBe(true)
+    expect(after.filter(({ text }) => text.startsWith('In short:'))).toHaveLength(gone.length)
   })
 
   it('that writes 400 statements adds as many as were lost', async () => {
