@@ -38,7 +38,8 @@ function linkItem({ text, citations }: Statement, target: LinkTarget): string[] 
 
 function placeLink(place: Evidence, { place: host, commit }: LinkTarget): string {
   const url = permalink(host, commit, place)
-  const label = codeSpan(citationLabel(place))
+  // Readers of llms.txt end a link's words at the first bracket, also in code.
+  const label = codeSpan(citationLabel(place).replaceAll('[', '%5B').replaceAll(']', '%5D'))
   return url === null ? label : `[${label}](${url})`
 }
 

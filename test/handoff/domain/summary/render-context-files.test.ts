@@ -57,6 +57,23 @@ test('llms.txt: a title, a quoted sentence, and under each heading nothing but l
     expect(item).toMatch(/^- \[`[^`]+:\d[^`]*`\]\(https:\/\/github\.com\/octo\/tools\/blob\/c{40}\/\S+\): \S/)
 })
 
+test('llms.txt: a path with brackets ends no link early', () => {
+  const sections = record.sections.map((section) => ({
+    ...section,
+    statements: [
+      { text: 'Intro.', citations: [] },
+      { text: 'A page.', citations: [place('app/[id]/page.tsx', 3)] },
+    ],
+  }))
+  const items = llmsText({ ...files, record: { ...record, sections } })
+    .split('\n')
+    .filter((line) => line.startsWith('- '))
+  // The expression of the format's own parser.
+  const item = /^-\s*\[([^\]]+)\]\(([^)]+)\)(?::\s*(.*))?$/
+  expect(items.map((line) => item.exec(line)?.[3])).toEqual(items.map(() => 'A page.'))
+  expect(items.length).toBeGreaterThan(2)
+})
+
 const split = (text: string) => {
   const [, head, body] = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(text)!
   return { head: parse(head!) as Record<string, unknown>, body: body! }
