@@ -69,10 +69,13 @@ function partialNote({ partial }: Handoff): string {
   return partial === undefined ? '' : `**Not complete.** ${safeInline(partial)}`
 }
 
-/** The four sections of the summary, without its title and table. */
+/** The four sections of the summary, without its title, its table, and the note that stands at the top of the report. */
 function sections(summary: string, context: Context): string {
   const end = summary.lastIndexOf('\n---\n')
-  const text = summary.slice(0, end < 0 ? summary.length : end).replace(/^# .*\n/, '')
+  const text = summary
+    .slice(0, end < 0 ? summary.length : end)
+    .replace(/^# .*\n/, '')
+    .replace(/^\s*> Not complete: .*\n/, '')
   return safeMarkdown(text, { host: new URL(context.serverUrl).host })
 }
 

@@ -211,7 +211,7 @@ export function riskFacts(files: FileBlock[]): Fact[] {
       // Most lines are no such comment, and reading one costs.
       const comment = isMarked.test(text) ? commentAt(file, index) : undefined
       const said = firstSentence(plainText(comment?.text ?? ''))
-      if (comment === undefined || !mark.test(said) || tellingWords(said) < 4) return []
+      if (comment === undefined || !mark.test(said) || /[{};,]$/.test(said) || tellingWords(said) < 4) return []
       const quotation = quoted(shorten(said))
       return [
         { text: `A comment in ${code(file.path)} says: ${quotation}.`, file, lines: comment.lines.slice(0, mostNames) },

@@ -96,11 +96,11 @@ const isSentenceLine = (text: string) =>
 /** A paragraph that tells what something is, and no note to those who work on it. */
 function isParagraph(lines: Line[]): boolean {
   const words = plainText(lines.map(({ text }) => text).join(' '))
-  return (words.match(/\p{L}{2,}/gu) ?? []).length >= 3 && !aside.test(words)
+  return (words.replace(/\bhttps?:\S+/g, '').match(/\p{L}{2,}/gu) ?? []).length >= 3 && !aside.test(words)
 }
 
 const aside =
-  /^(note|warning|important|caution|tip|please|remember|if you|see (also|the)|for (full|more)|read (more|the)|click (here|on)|check out|looking for|https?:|see https?:)\b|pull requests/i
+  /^(note|warning|important|caution|tip|please|remember|if you|see (also|the)|for (full|more)|read (more|the)|click (here|on)|check out|see https?|looking for)\b|pull requests/i
 
 /** Rows of links and badges, and what is sold or asked for beside the project. */
 function isNotice(words: string): boolean {

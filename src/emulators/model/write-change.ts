@@ -1,7 +1,7 @@
 // Writes the reply to `Task: change`: what was added or changed, file by file, each with a line that shows it. It says nothing about why.
 import { commentAt, commentOf, saidBy } from './comments.js'
 import { codeLines, definedIn } from './definitions.js'
-import { holdsTests } from './file-facts.js'
+import { besides, holdsTests } from './file-facts.js'
 import { code, joinWithin, quoted } from './format-text.js'
 import type { FileBlock, Line, Prompt } from './parse-prompt.js'
 import { citation } from './write-answer.js'
@@ -11,7 +11,12 @@ const mostSentences = 5
 export function writeChange(prompt: Prompt, maxBytes: number): string {
   const listed = prompt.texts.find(({ kind }) => kind === 'changes')?.lines ?? []
   const byPath = Map.groupBy(prompt.files, ({ path }) => path)
-  const order = [...byPath.values()].sort((a, b) => Number(holdsTests(a[0]!)) - Number(holdsTests(b[0]!)))
+  const rank = ([file]: readonly FileBlock[]) =>
+    (holdsTests(file!) ? 4 : 0) +
+    (besides.test(file!.path) ? 2 : 0) +
+    (changedNames(listed, file!.path).length > 0 ? 0 : 1)
+  // The product before its examples and tests, and changed definitions before other lines.
+  const order = [...byPath.values()].sort((a, b) => rank(a) - rank(b))
   const sentences = order.slice(0, mostSentences).flatMap((pieces) => sentenceFor(pieces, listed) ?? [])
   if (sentences.length === 0) return 'Nothing that was shown says what changes.'
   const names = order.flatMap((pieces) => changedNames(listed, pieces[0]!.path)).slice(0, 2)

@@ -473,6 +473,12 @@ describe('an introduction', () => {
     expect(says(text)).toEqual(expected)
   })
 
+  it('is no address', () => {
+    const text =
+      '# Boat\n\nhttps://river.example/pkg/boat/index\n\nSee https://river.example/1 for the reason.\n\nBoat rows on all rivers.\n'
+    expect(says(text)).toEqual(['The README introduces “Boat”: “Boat rows on all rivers”.'])
+  })
+
   it('begins with a verb that a note begins with too, and is one all the same', () => {
     expect(says('# Click\n\nClick is a package for command lines.\n')).toEqual([
       'The README introduces “Click”: “Click is a package for command lines”.',
@@ -507,7 +513,7 @@ it('lists the files that import a file, and cites each', () => {
 
 it('quotes what is unfinished as a whole sentence, where the comment begins with the mark', () => {
   const text =
-    '// TODO: make the boat\n// float on its own. It sinks.\n\n// matches /xxx or XXX should be rare\n\n// FIXME https://example.org/1\n'
+    '// TODO: make the boat\n// float on its own. It sinks.\n\n// matches /xxx or XXX should be rare\n\n// FIXME https://example.org/1\n\n// TODO for _, rule := range all.Rules {\n'
   expect(cited(riskFacts([file('a.ts', text)]))).toEqual([
     ['A comment in `a.ts` says: “TODO: make the boat float on its own”.', [1, 2]],
   ])
