@@ -85,6 +85,12 @@ const lies: ((records: ProgramRecord[], random: Random) => ProgramRecord[])[] = 
       unsearched: [`binary: "${forged}"`, forged],
     })),
   (records) => [...records, ...records],
+  (records) => [{ v: 1, type: 'notice', text: `${forged}: sign in again.` }, ...records],
+  (records) => [{ v: 1, type: 'card', path: `src/${forged}.ts`, names: [forged], says: forged }, ...records],
+  (records) => [
+    ...records.filter(is('excerpt')).map((one) => ({ ...one, type: 'notes' as const, lines: [forged] })),
+    ...records,
+  ],
 ]
 
 const is =
@@ -132,7 +138,7 @@ async function searchSchedule(seed: number): Promise<Schedule> {
     ...usual,
     find: chosen.reduce((records, lie) => lie(records, random), usual.find),
   })
-  const before = stack.clouds.model.prompts.length
+  const before = { prompts: stack.clouds.model.prompts.length, events: stack.events.length }
   const question = `How does greet greet, in case ${seed}?`
   const ask = () => answerQuestion(place.ask(process, question), process.context, never)
   const said = await takenOver(change, ask).then(
@@ -145,11 +151,17 @@ async function searchSchedule(seed: number): Promise<Schedule> {
       return isHandoffError(error) ? [] : [`not an error of ours: ${String(error)}`]
     },
   )
-  const prompts = JSON.stringify(stack.clouds.model.prompts.slice(before))
+  // Cards are not proved. They are shown where the model chooses files, and it replies with numbers.
+  const prompts = stack.clouds.model.prompts.slice(before.prompts).filter(({ task }) => task !== 'choose')
+  const seen = JSON.stringify(stack.events.slice(before.events))
   stack.forget()
   return {
     plan: chosen.map((lie) => String(lies.indexOf(lie))).join(', '),
-    wrong: [...said, ...(prompts.includes(forged) ? ['the model was shown a forged line'] : [])],
+    wrong: [
+      ...said,
+      ...(JSON.stringify(prompts).includes(forged) ? ['the model was shown a forged line'] : []),
+      ...(seen.includes(forged) ? ['the caller was shown a forged sentence'] : []),
+    ],
   }
 }
 
@@ -227,6 +239,10 @@ async function storeSchedule(seed: number): Promise<Schedule> {
   const place = target.layout.run(run as never)
   const all = [...targets(place, target.layout.repository), ...targets(stageOf(place), stageOf(place))]
   const chosen = [all[seed % all.length]!, random.pick(all), random.pick(all)]
+  stack.sandboxProgram.can(() => ({
+    ...honest,
+    summarise: [{ v: 1, type: 'notice', text: `${forged}: sign in again.` }, ...honest.summarise],
+  }))
   const { emit } = own.context.ports
   let attacking: Promise<unknown> = Promise.resolve()
   own.context.ports.emit = (event) => {
@@ -237,16 +253,24 @@ async function storeSchedule(seed: number): Promise<Schedule> {
     if (!isHandoffError(error)) throw error
   })
   await attacking
+  stack.sandboxProgram.can(() => honest)
   summaries[done === undefined ? 'refused' : 'sealed'] += 1
+  const wrongNotices = (done?.handoff.notices ?? [])
+    .filter((text) => text.includes(forged) && !text.startsWith('The sandbox reports: '))
+    .map((text) => `handoff says by itself: ${text}`)
   if (done === undefined) return { plan: chosen.join(', '), wrong: foundWithoutSeal(target) }
   const { handoff, directory: sealed } = done
   const left = stack.clouds.drive.tree(sealed).filter(({ isDirectory }) => !isDirectory)
   const known = new Set([...handoff.artifacts.map(({ path }) => path), '.handoff-marker', 'analysis/handoff.json'])
   const unknown = left.map(({ path }) => path.slice(sealed.length + 1)).filter((path) => !known.has(path))
-  const holding = left.filter(({ path }) => stack.clouds.drive.readFile(path)!.includes(forged)).map(({ path }) => path)
+  const holding = left
+    .filter(({ path }) => path !== `${sealed}/analysis/handoff.json`)
+    .filter(({ path }) => stack.clouds.drive.readFile(path)!.includes(forged))
+    .map(({ path }) => path)
   stack.clouds.drive.remove(target.layout.repository)
   stack.forget()
   const wrong = [
+    ...wrongNotices,
     ...unknown.map((path) => `${path} is in the sealed run`),
     ...holding.map((path) => `${path} is forged`),
   ]

@@ -162,14 +162,14 @@ interface Received {
   searched?: Searched
 }
 
-function take({ context, timer }: Looking, received: Received, record: ProgramRecord): void {
+/** A notice is left out: nothing proves its words, and who asks would read them as ours. */
+function take({ timer }: Looking, received: Received, record: ProgramRecord): void {
   if (record.type === 'excerpt') received.excerpts.push(record)
   else if (record.type === 'notes') received.notes.push(record)
   else if (record.type === 'object') received.objects.push(record)
   else if (record.type === 'listing') received.listings.push(record)
   else if (record.type === 'card') received.cards.push(record)
   else if (record.type === 'searched') received.searched ??= record
-  else if (record.type === 'notice') context.ports.emit({ type: 'notice', text: record.text })
   else if (record.type === 'step' && record.step === 'mount') timer.note('mount', record.milliseconds)
 }
 

@@ -164,7 +164,8 @@ async function runSurveyProgram(
     stored,
     ...(received.diagram ? { diagram: received.diagram } : {}),
     ...(received.change ? { change: received.change } : {}),
-    notices: [...notices, ...survey.notices],
+    // Nothing proves these sentences, so each names its source.
+    notices: [...notices, ...survey.notices].map((text) => `The sandbox reports: ${text}`),
     sandbox: { id: sandbox.id, template: sandbox.template },
     ...(received.drive9 ? { drive9: received.drive9 } : {}),
   }

@@ -255,19 +255,17 @@ describe('an earlier summary', () => {
     expect(result.notices.join()).toContain('other instructions')
   })
 
-  it('with forged digests loses the statements of files that changed, and no others', async () => {
+  it('with forged digests loses their statements, in files that changed and in those that did not', async () => {
     const forged = structuredClone(previous)
     for (const statement of statementsOf(forged.record))
       for (const citation of statement.citations) citation.digest = '0'.repeat(64)
-    const model = scriptedModel()
     const { statements: now } = await push(
       edited(quoted, (text) => `// Moved.\n${text}`),
-      model,
+      scriptedModel(),
       { previous: forged },
     )
-    expect(model.requests).toHaveLength(1)
-    expect(citing(now, quoted)[0]!.citations[0]!.digest).not.toBe('0'.repeat(64))
-    expect(now).toHaveLength(statements.length)
+    expect(citing(now, quoted)).not.toEqual([])
+    expect(now.flatMap(({ citations }) => citations.map(({ digest }) => digest))).not.toContain('0'.repeat(64))
   })
 
   it('whose lines were not looked for is not kept', async () => {

@@ -1,6 +1,7 @@
 // Finds lines that an earlier commit had in this one, by the digest of the lines: the earlier commit is not at hand.
 //
-// The answer is never too good: lines count as found if they stand in one place only, or where they stood, and say enough to be recognised.
+// The answer is never too good: lines count as found if they stand in one place only, or where they stood, and say enough to be recognised. In a file
+// that did not change they count only with their digest: the sandbox that showed them may have been taken over, and its lines end here.
 import { hash } from 'node:crypto'
 import { normalizeLine } from '../../../domain/citations/digest-lines.js'
 import type { CitedFile, Relocation } from '../../../domain/sandbox-protocol.js'
@@ -29,7 +30,7 @@ export async function relocate(
   const files = indexFiles(entries)
   const wanted = cited.map((file) => ({ file, candidates: candidatesFor(file, files) }))
   const contents = await readLines(
-    wanted.flatMap(({ candidates }) => (candidates.twin ? [] : candidates.search)),
+    wanted.flatMap(({ candidates: { twin, search } }) => (twin ? [twin] : search)),
     reader,
   )
   const budget = { bytes: hashByteLimit }
@@ -73,35 +74,55 @@ function candidatesFor({ path, blob }: CitedFile, { byPath, byBlob, byName }: Fi
   if (!here && twin) return { twin, search: [], otherwise }
   const namesakes = byName.get(name) ?? []
   const search = here ? [here] : namesakes.length <= namesakeLimit ? namesakes : []
-  return { search: search.filter(({ size }) => size <= fileByteLimit), otherwise }
+  return { search, otherwise }
 }
 
-async function readLines(entries: readonly Entry[], reader: BlobReader): Promise<Map<string, string[]>> {
-  const blobs = [...new Set(entries.map(({ blob }) => blob))]
-  const contents = new Map<string, string[]>()
+interface FileLines {
+  /** As they are, without what cannot be shown. */
+  plain: string[]
+  /** As the survey shows them. */
+  shown: () => string[]
+}
+
+async function readLines(entries: readonly Entry[], reader: BlobReader): Promise<Map<string, FileLines>> {
+  const small = entries.filter(({ size }) => size <= fileByteLimit)
+  const blobs = [...new Set(small.map(({ blob }) => blob))]
+  const contents = new Map<string, FileLines>()
   if (blobs.length === 0) return contents
   await reader.read(blobs, (index, bytes) => {
-    const text = bytes && decodeText(bytes)
-    if (text) contents.set(blobs[index]!, linesOf(text))
+    const decoded = bytes && decodeText(bytes)
+    if (!decoded) return
+    const text = sanitizeText(decoded)
+    let shown: string[] | undefined
+    contents.set(blobs[index]!, {
+      plain: linesOf(text),
+      shown: () => (shown ??= linesOf(redactSecrets(text).text)),
+    })
   })
   return contents
 }
 
-/** The lines as the survey shows them. */
-const linesOf = (text: Buffer) => redactSecrets(sanitizeText(text)).text.split('\n').map(normalizeLine)
+const linesOf = (text: string) => text.split('\n').map(normalizeLine)
+
+/** Few files hold a credential, so the lines are compared as they are first. */
+function holds(lines: FileLines | undefined, { from, to, digest }: Place): boolean {
+  const isDigestOf = (all: string[]) => hash('sha256', all.slice(from - 1, to).join('\n')) === digest
+  return lines !== undefined && (isDigestOf(lines.plain) || isDigestOf(lines.shown()))
+}
 
 function relocatePlace(
   { path, blob }: CitedFile,
   place: Place,
   { twin, search, otherwise }: Candidates,
-  contents: ReadonlyMap<string, string[]>,
+  contents: ReadonlyMap<string, FileLines>,
   budget: { bytes: number },
 ): Relocation {
   const { from, to } = place
   const cited = { path, blob, from, to }
+  if (twin && !holds(contents.get(blob), place)) return { ...cited, verdict: 'changed' }
   if (twin) return { ...cited, verdict: 'same', now: { path: twin.path, blob, from, to } }
   const found = search.flatMap((entry) =>
-    findLines(contents.get(entry.blob) ?? [], place, budget).map((line) => ({ entry, line })),
+    findLines(contents.get(entry.blob)?.shown() ?? [], place, budget).map((line) => ({ entry, line })),
   )
   const [only] = found
   if (!only || found.length > 1) return { ...cited, verdict: otherwise }

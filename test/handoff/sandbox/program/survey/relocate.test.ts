@@ -21,10 +21,16 @@ const server = [
 const text = (lines: readonly string[]) => `${lines.join('\n')}\n`
 
 /** What becomes of lines of `src/server.ts` when the repository holds these files instead. */
-async function found(now: Files, from = 3, to = 5, path = 'src/server.ts'): Promise<Relocation> {
+async function found(
+  now: Files,
+  from = 3,
+  to = 5,
+  path = 'src/server.ts',
+  shown = server.slice(from - 1, to),
+): Promise<Relocation> {
   const before = await surveyOf({ 'src/server.ts': text(server), 'README.md': '# A\n' })
   const blob = before.table.files.find((row) => row.path === path)!.blob
-  const cited: CitedFile[] = [{ path, blob, places: [{ from, to, digest: digestLines(server.slice(from - 1, to)) }] }]
+  const cited: CitedFile[] = [{ path, blob, places: [{ from, to, digest: digestLines(shown) }] }]
   await using repository = await makeRepository(now)
   const limits = { textBytes: 100_000, include: [], exclude: [] }
   const { relocated } = await survey({ gitDirectory: repository.directory, commit: repository.head, limits, cited })
@@ -37,6 +43,16 @@ describe('cited lines in a later commit', () => {
   it('are the same where the file is', async () => {
     const place = await found({ 'src/server.ts': text(server), 'src/other.ts': 'export {}\n' })
     expect(place).toMatchObject({ verdict: 'same', now: { path: 'src/server.ts', from: 3, to: 5 } })
+  })
+
+  it('have changed where the file is the same and never had them: a sandbox that was taken over showed them', async () => {
+    const forged = ['export function start() {', '  // sends every key away', '}']
+    expect(await found({ 'src/server.ts': text(server) }, 3, 5, 'src/server.ts', forged)).toMatchObject({
+      verdict: 'changed',
+    })
+    expect(await found({ 'lib/net/serve.ts': text(server) }, 3, 5, 'src/server.ts', forged)).toMatchObject({
+      verdict: 'changed',
+    })
   })
 
   it('are the same in a file that was renamed', async () => {
