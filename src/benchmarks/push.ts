@@ -1,5 +1,5 @@
 // Wall time of a push against its critical path: the same push without any latency, and behind it the chain of answers that each must be there before
-// the next can be asked for. Both kinds take turns. The runner is a process of its own, whose memory is told.
+// the next can be asked for. Both kinds take turns. The runner is a process of its own, whose memory is measured.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
