@@ -15,6 +15,8 @@ export interface Corpus extends SourceFiles {
   tree: Tree
   /** What is left out and why, for people: names that a citation cannot contain, large files, binary files. */
   unsearched: string[]
+  /** The same with some of the files. */
+  readEach(files: readonly SourceFile[], take: (file: SourceFile, bytes: Buffer) => void): Promise<void>
   /** Whole files by index; missing files are left out. The byte after each is 0. */
   read(files: readonly SourceFile[]): Promise<ReadonlyMap<number, Buffer>>
   /** With it no other file need be read. */
@@ -109,6 +111,12 @@ function createCorpus(tree: Tree, git: SpawnGit): Corpus {
     .slice(0, attributesLimit)
   const keep = createFileCache()
 
+  const takeText = (file: SourceFile, bytes: Buffer, take: (file: SourceFile, bytes: Buffer) => void) => {
+    const text = toUtf8(bytes)
+    file.size = text.length
+    take(file, keep.copy(file, text))
+  }
+
   return {
     tree,
     files,
@@ -126,9 +134,14 @@ function createCorpus(tree: Tree, git: SpawnGit): Corpus {
         attributesOf ??= parseAttributes(rules)
         const file = files[index - attributes.length]!
         if (isExcluded(attributesOf, file)) return
-        const text = toUtf8(bytes)
-        file.size = text.length
-        take(file, keep.copy(file, text))
+        takeText(file, bytes, take)
+      })
+    },
+    async readEach(wanted, take) {
+      if (wanted.length === 0) return
+      const names = wanted.map(({ blob }) => blob)
+      await openBlobReader(git, 'many').read(names, (index, bytes) => {
+        if (bytes) takeText(wanted[index]!, bytes, take)
       })
     },
     async read(wanted) {

@@ -94,19 +94,19 @@ async function takeFromIndex(
     for (let block = firstBlock; block < end; block++) if (identifierBlocks.has(block)) return true
     return false
   })
-  const contents = await corpus.read(index.files.filter((_, at) => hasIdentifier[at]).map(({ file }) => file))
+  const read = new Map<number, { from: number; to: number }>()
+  const wanted = index.files.filter((_, at) => hasIdentifier[at]).map(({ file }) => file)
+  await corpus.readEach(wanted, (file, bytes) => {
+    const from = scanner.hitCount
+    scanner.scan(bytes, file.size)
+    read.set(file.index, { from, to: scanner.hitCount })
+  })
   for (const [at, { file, lines }] of index.files.entries()) {
-    const bytes = hasIdentifier[at] ? contents.get(file.index) : undefined
     const { firstBlock, end } = places[at]!
-    const from = bytes ? scanner.hitCount : starts[firstBlock]!
-    if (bytes) scanText(scanner, bytes)
-    take(file, lines, from, bytes ? scanner.hitCount : starts[end]!)
+    const { from, to } = read.get(file.index) ?? { from: starts[firstBlock]!, to: starts[end]! }
+    take(file, lines, from, to)
   }
 }
-
-/** The byte after the text is 0. */
-const scanText = (scanner: WordScanner, { buffer, byteOffset, length }: Buffer) =>
-  scanner.scan(new Uint8Array(buffer, byteOffset, length + 1), length)
 
 /** Reads paths; the meaning of a folder is cached. The summary's words of a folder, or else of the nearest above it, count as words of its path. */
 function createPathReader(query: Query, words: readonly DirectoryWords[]): (file: SourceFile) => Map<number, number> {
@@ -203,7 +203,8 @@ function computeStats(
     locate(score, text) {
       if (score.from === score.to) return
       score.from = scanner.hitCount
-      scanText(scanner, text)
+      // The byte after the text.
+      scanner.scan(new Uint8Array(text.buffer, text.byteOffset, text.length + 1), text.length)
       score.to = scanner.hitCount
     },
     rarity: computeRarity(query, blockFrequency, blocks),

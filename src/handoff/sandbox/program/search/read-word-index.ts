@@ -16,7 +16,7 @@ export interface WordIndex {
 
 const largestIndex = 500_000_000
 const mostBlocks = 20_000_000
-const mostHits = 50_000_000
+const mostHits = 20_000_000
 
 /** Gives the files the sizes that reading them would. Undefined where it is no index of these files. */
 export function readWordIndex(packed: Uint8Array, files: readonly SourceFile[]): WordIndex | undefined {

@@ -6,7 +6,7 @@
 //   places           for each word: for each block twice the distance to the one before, plus 1 where a number follows: how often the word stands there
 //
 // Numbers have seven bits in a byte, the low ones first. Blocks are numbered through all text files. All of it is compressed by gzip.
-import { createHash } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { blockOfLine, forEachPart } from './scan-words.js'
 import type { SourceFile, SourceFiles } from './source-files.js'
@@ -105,6 +105,10 @@ function larger<T extends Int32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>>(arr
   return copy
 }
 
+/** Words that were made to collide take a bounded time each, because the hash is another one in each process. */
+const seed = randomInt(1 << 30)
+const mostTries = 200
+
 /** Words are found by their hash. Numbers only are kept for each word, because a repository has hundreds of thousands. */
 function createWordTable(): WordTable {
   let slots = new Int32Array(1 << 17).fill(-1)
@@ -180,11 +184,13 @@ function createWordTable(): WordTable {
     previous[word] = last[word]!
   }
 
+  /** -1 for a word that has no room among those of nearly its hash. */
   const find = (bytes: Uint8Array, from: number, to: number): number => {
-    let hash = 0
+    let hash = seed
     for (let at = from; at < to; at++) hash = Math.imul(hash, 0x01000193) ^ lowered(bytes[at]!)
     let slot = slotOf(hash)
-    for (; slots[slot] !== -1; slot = (slot + 1) & (slots.length - 1)) {
+    for (let tries = 0; slots[slot] !== -1; slot = (slot + 1) & (slots.length - 1)) {
+      if (++tries > mostTries) return -1
       const word = slots[slot]!
       if (hashes[word] === hash && lengths[word] === to - from && isEqual(word, bytes, from)) return word
     }
@@ -214,6 +220,7 @@ function createWordTable(): WordTable {
   return {
     add(bytes, from, to, block) {
       const word = find(bytes, from, to)
+      if (word < 0) return
       if (last[word] === block) {
         times[word]!++
         return
@@ -226,7 +233,8 @@ function createWordTable(): WordTable {
       const words = createBytes()
       const places = createBytes()
       const order = Uint32Array.from({ length: count }, (_, word) => word)
-      order.sort((a, b) => Buffer.compare(textOf(a), textOf(b)))
+      const endOf = (word: number) => starts[word]! + lengths[word]!
+      order.sort((a, b) => text.compare(text, starts[b], endOf(b), starts[a], endOf(a)))
       let before: Uint8Array = new Uint8Array(0)
       for (const word of order) {
         closeBlock(word)
