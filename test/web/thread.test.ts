@@ -215,11 +215,26 @@ test.each(views)('nothing jumps when an answer is opened by its address: %s', as
   desk.service.script.answers.unshift(someAnswer())
   const page = await desk.visit('/', { viewport })
   const shifts = await recordShifts(page)
+  // The frame of the run is seen before its words.
+  desk.service.rule({ path: /^\/api\/runs\//, fault: { kind: 'delay', milliseconds: 300 } })
   await page.goto(`${desk.service.url}${runAddress}&answer=${id}`)
   await newest(page).locator('.sources').waitFor()
   await page.locator('#earlier-list li').first().waitFor({ state: 'attached' })
   const { sum, moved } = await shifts()
   expect(sum, moved).toBeLessThanOrEqual(0.02)
+})
+
+test('the columns stay where they are when the page gets a scroll bar', async () => {
+  desk.service.script.session = { offered: true, signedIn: true, user: { id: 7, login: 'wanda' } }
+  desk.service.rule({ path: /^\/api\/runs\/[^/?]+\?/, fault: { kind: 'delay', milliseconds: 500 } })
+  const page = await desk.visit(runAddress)
+  const code = page.locator('#code')
+  await code.waitFor()
+  const begins = async () => (await code.boundingBox())?.x
+  const before = await begins()
+  await page.getByRole('heading', { name: 'Where to start reading' }).waitFor()
+  expect(await page.evaluate('document.documentElement.scrollHeight > innerHeight')).toBe(true)
+  expect(await begins()).toBe(before)
 })
 
 test('the number of a citation shows its code to the pointer and to the keyboard, and Escape takes it away', async () => {
