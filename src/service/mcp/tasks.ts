@@ -4,6 +4,7 @@ import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
   type McpServer,
+  MissingRequiredClientCapabilityError,
   ProtocolError,
   ProtocolErrorCode,
   type ServerContext,
@@ -53,12 +54,19 @@ export function serveTasks({ server }: McpServer, session: McpSession): void {
     properties: { taskId: { type: 'string', maxLength: 600 } },
     required: ['taskId'],
   })
-  server.setRequestHandler('tasks/get', { params }, ({ taskId }, context) =>
-    startCall(session, context, (call) => getTask(call, taskId)),
-  )
-  server.setRequestHandler('tasks/cancel', { params }, ({ taskId }, context) =>
-    startCall(session, context, (call) => cancelTask(call, taskId)).catch(asProtocolError),
-  )
+  server.setRequestHandler('tasks/get', { params }, ({ taskId }, context) => {
+    wantTasks(context)
+    return startCall(session, context, (call) => getTask(call, taskId))
+  })
+  server.setRequestHandler('tasks/cancel', { params }, ({ taskId }, context) => {
+    wantTasks(context)
+    return startCall(session, context, (call) => cancelTask(call, taskId)).catch(asProtocolError)
+  })
+}
+
+function wantTasks(context: ServerContext): void {
+  if (knowsTasks(context)) return
+  throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { extensions: { [tasksExtension]: {} } } })
 }
 
 /** The task of another caller, and one that has ended, stay as they are. */

@@ -47,6 +47,14 @@ const ask = (question: string, tasks = true) =>
 const slow = (milliseconds: number) =>
   here.stack.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'delay', milliseconds } })
 
+test.each(['tasks/get', 'tasks/cancel'])(
+  '%s of a client that does not declare tasks says what it has to declare',
+  async (method) => {
+    const { error } = await rpc(method, { taskId: `${name}/${here.run.run}/${'0'.repeat(32)}` }, false)
+    expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { extensions: { [extension]: {} } } } })
+  },
+)
+
 test('a question that takes longer becomes a task, and the task has its answer later', async () => {
   const takeBack = slow(6_000)
   const { result } = await ask('How is the token refreshed, as a task?')
