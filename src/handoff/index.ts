@@ -35,7 +35,6 @@ export {
   correctionData,
   correctionsMarkdown,
   placeCorrections,
-  showCorrections,
 } from './domain/corrections/render-corrections.js'
 export {
   abortError,

@@ -84,6 +84,7 @@ test('a writer’s correction stands in the comment, with the run and with the a
   const { answer } = whole.body.corrections[0]
   const one = await call(here.url, `/api/runs/${run}/answers/${answer}?repository=${name}`)
   expect(one.body.corrections).toEqual([shown])
+  expect(JSON.stringify(one.body.blocks)).toMatch(/Correction.*wanda.*It is the server that refreshes it\./)
   const thread = `pull/${pull.number}`
   const stored = await post(here.url, { repository: name, run, question: one.body.question, thread })
   expect(stored.body.status).toBe('done')

@@ -89,7 +89,7 @@ const answerFields: Record<string, Schema> = {
   question: text(),
   text: text('plain words with [path:10-20] where a citation holds'),
   markdown: text('the same as safe Markdown with links'),
-  blocks: { ...blocks, description: 'the same as parsed Markdown' },
+  blocks: { ...blocks, description: 'the same as parsed Markdown, with corrections behind their sentences' },
   citations: list(
     object(
       {
@@ -219,7 +219,7 @@ export const schemas: Record<string, Schema> = {
     {
       ...runFields,
       summary: text('Markdown of a model: untrusted'),
-      summaryBlocks: { ...blocks, description: 'the same as parsed Markdown' },
+      summaryBlocks: { ...blocks, description: 'the same as parsed Markdown, with corrections behind their sentences' },
       corrections: { ...corrections, description: 'of the summary and of answers, where their lines are there' },
       diagram: {
         ...object({
