@@ -40,6 +40,7 @@ Without a part all of them run.`,
   options: {
     repositories: { type: 'string', value: 'DIR', help: 'clones to measure the survey and the search on' },
     files: { type: 'string', value: 'N,N', help: 'sizes of the generated repositories' },
+    repomix: { type: 'boolean', help: 'the survey beside repomix, which npx downloads' },
     checkout: { type: 'string', value: 'DIR', help: 'a copy of actions/checkout to compare the start with' },
   },
   example: 'bench -- workflows',
@@ -88,7 +89,7 @@ async function bench({ values, positionals }: Given<typeof command.options>): Pr
     process.stdout.write('The survey, the search and the history need repositories: --repositories DIR.\n')
     return
   }
-  if (wanted('survey')) await (await import('./survey-speed.js')).benchSurvey(repositories)
+  if (wanted('survey')) await (await import('./survey-speed.js')).benchSurvey(repositories, values.repomix === true)
   if (wanted('find')) await (await import('./search-speed.js')).benchFind(repositories)
   if (wanted('history')) await (await import('./history.js')).benchHistory(repositories)
   if (wanted('ripples')) await (await import('./ripples.js')).benchRipples(repositories)

@@ -28,7 +28,7 @@ interface Measured extends ChildReport {
 }
 
 /** Prints every run. Needs git, tar and room for a copy of each repository in the folder for temporary files. */
-export async function benchSurvey(repositories: readonly string[]): Promise<void> {
+export async function benchSurvey(repositories: readonly string[], withRepomix: boolean): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'survey-bench-'))
   try {
     const child = await bundleChild(folder)
@@ -39,6 +39,7 @@ export async function benchSurvey(repositories: readonly string[]): Promise<void
     for (const repository of repositories) {
       const place = await prepare(bench.folder, repository)
       await measure(bench, place)
+      if (withRepomix) say(`    repomix, ms:        ${list(await repomixTimes(bench, place))}`)
     }
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -76,6 +77,20 @@ interface Round {
   survey: Measured
   /** Milliseconds that git takes to list the commit. */
   list: number
+}
+
+/** Another packer of whole repositories, from npm; the first run may download it and does not count. */
+const repomix = 'repomix@1.18.1'
+
+async function repomixTimes({ folder }: Bench, { tree }: Place): Promise<number[]> {
+  const times: number[] = []
+  for (let round = 0; round <= 2; round++) {
+    const begin = performance.now()
+    const output = join(folder, 'repomix.xml')
+    await run('npx', ['--yes', repomix, '--quiet', '--output', output, tree], { cwd: folder, maxBuffer: 1e9 })
+    if (round > 0) times.push(performance.now() - begin)
+  }
+  return times
 }
 
 const ratios = (runs: readonly Round[]) => runs.map((row) => row.survey.milliseconds / row.floor.milliseconds)
