@@ -225,6 +225,9 @@ const leftOut = /^(a name that cannot be cited|larger than 2 MB|binary): (.*?)(?
 
 const unprovenNotice = 'excerpts of the sandbox do not stand in the commit; they were left out.'
 
+/** The files of a smaller clone are read sooner than the index of words is fetched: `npm run bench -- first-word`. */
+const largeCloneBytes = 2_000_000
+
 function findTask(
   context: AppContext,
   { handoff, directory, pointer }: ChosenRun,
@@ -232,13 +235,9 @@ function findTask(
   requests: MoreRequest[],
 ): FindTask {
   const clonePath = clonePathOf({ handoff })
-  const needed = new Set<string>([
-    clonePath,
-    artifact.outline,
-    artifact.words,
-    artifact.summary,
-    artifact.summaryRecord,
-  ])
+  const needed = new Set<string>([clonePath, artifact.outline, artifact.summary, artifact.summaryRecord])
+  const isLarge = handoff.artifacts.some(({ path, bytes }) => path === clonePath && bytes > largeCloneBytes)
+  if (isLarge) needed.add(artifact.words)
   return {
     task: 'find',
     mount: {
