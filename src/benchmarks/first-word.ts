@@ -94,7 +94,11 @@ async function askOnce(
   inside.clear()
   const before = await childProcessorTime()
   const start = performance.now()
-  await answerQuestion({ repository: commit.repository, name: { run }, question: { text } }, context, signal)
+  await answerQuestion(
+    { repository: commit.repository, name: { run }, question: { text, depth: 'quick' } },
+    context,
+    signal,
+  )
   const asked = events.find(({ event }) => event.type === 'step-start' && /^(?:choose|answer)$/.test(event.step))
   const found = events.find(({ event }) => event.type === 'excerpts-found')
   if (!asked || !found) throw new Error('The model was not asked.')
