@@ -1,7 +1,7 @@
 // The thread of a run: questions are asked, and their answers stand one below the other, the newest last.
 import { announce } from './announce.js'
-import { type AnswerParts, createAnswer, showAnswer, showReuse } from './answer.js'
-import type { Answer, FailedAnswer, PendingAnswer, Question, StoredAnswer } from './api-types.js'
+import { type AnswerParts, createAnswer, createDraft, showAnswer, showReuse } from './answer.js'
+import type { Answer, FailedAnswer, PendingAnswer, Question, StatusEvent, StoredAnswer } from './api-types.js'
 import { askQuestion, stopped } from './ask-question.js'
 import { findLines, showCode } from './code-panel.js'
 import { button, element, fill, find, focusOn } from './dom.js'
@@ -15,6 +15,8 @@ import type { RunView } from './run-view.js'
 import { hasColumn } from './sheet.js'
 
 let asking: AbortController | undefined
+/** Follows an answer that another caller asked for. */
+let following: AbortController | undefined
 /** The next question follows this answer. */
 let last: Answer | undefined
 
@@ -22,6 +24,7 @@ const questionField = () => find<HTMLTextAreaElement>('question')
 
 export function stopAsking(): void {
   asking?.abort()
+  following?.abort()
 }
 
 export function clearThread(): void {
@@ -58,7 +61,10 @@ export async function ask(view: RunView, question: Question, earlier?: Element):
   asking = own
   const parts = createAnswer(question.question)
   const isFromForm = find('ask-form').contains(document.activeElement)
-  earlier?.remove()
+  if (earlier) {
+    following?.abort()
+    earlier.remove()
+  }
   addToThread(parts)
   if (!isFromForm) focusOn(parts.title)
   showAsking(true)
@@ -173,6 +179,26 @@ function showUnfinished(parts: AnswerParts, record: PendingAnswer | FailedAnswer
     : 'Another caller asked this question; its answer is being written.'
   fill(parts.slot, element('p', {}, text))
   fill(parts.rest, element('div', { class: 'row' }, look, askAgain))
+  following = new AbortController()
+  void showWords(parts, record.id, view, following.signal)
+}
+
+/** The words come as they are written. Where they end without an answer, the reader may look again. */
+async function showWords(parts: AnswerParts, id: string, view: RunView, left: AbortSignal): Promise<void> {
+  const signal = AbortSignal.any([left, view.signal])
+  const draft = createDraft(parts)
+  try {
+    for await (const [name, data] of view.client.follow(view.place, id, undefined, signal)) {
+      if (name === 'token') draft.append(String((data as { text: string }).text))
+      if (name === 'status' && (data as StatusEvent).state === 'restarted') draft.replace()
+      if (name !== 'answer') continue
+      fill(parts.slot)
+      showStored(parts, data as Answer, view)
+      announce('The answer is ready.')
+    }
+  } catch (error) {
+    if (!signal.aborted) view.handleSignOut(error)
+  }
 }
 
 // ── the question box ──────────────────────────────────────────────────────────────────────────────────────────────────────────────

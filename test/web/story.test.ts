@@ -221,6 +221,37 @@ test('an answer that is on its way can be looked at again, where it stands', asy
   expect(await page.evaluate('document.activeElement.textContent')).toContain(question)
 })
 
+test('an answer that another caller asked for is shown while it is written, until the reader leaves it', async () => {
+  const { script } = desk.service
+  script.answers[0] = { ...someAnswer(), status: 'running', completedAt: undefined }
+  const { promise: written, resolve: finish } = Promise.withResolvers<void>()
+  const left: (() => boolean)[] = []
+  script.follow = async (events, since) => {
+    left.push(events.gone)
+    events.send('token', { text: `The token, from ${since ?? 'the beginning'}` }, 'c1-9')
+    await Promise.race([written, events.pause(60_000)])
+    events.send('answer', someAnswer())
+  }
+  const page = await desk.visitRun()
+  const open = page.locator('#earlier-list a').first()
+  await open.click()
+  await newest(page).locator('.draft').getByText('The token, from the beginning').waitFor()
+  await page.getByRole('link', { name: 'What happens when the partner does not answer' }).click()
+  await expect.poll(() => left[0]?.(), { message: 'nothing is read for a reader who left' }).toBe(true)
+  await open.click()
+  await newest(page).locator('.draft').waitFor()
+  await newest(page).getByRole('button', { name: 'Ask again' }).click()
+  await answered(page)
+  await expect.poll(() => left[1]?.(), { message: 'the answer that was asked for again takes its place' }).toBe(true)
+  await page.goto(`${desk.service.url}${runAddress}&answer=${String(someAnswer()['id'])}`)
+  await enter(page)
+  await newest(page).locator('.draft').waitFor()
+  finish()
+  await newest(page).locator('.sources').waitFor()
+  expect(await newest(page).locator('.words').innerText()).toContain('each waiting caller shares that one request')
+  expect(await newest(page).getByRole('button', { name: 'Look again' }).count()).toBe(0)
+})
+
 test('an answer anew is asked for as such, by the box and by the button', async () => {
   const page = await desk.visitRun()
   await openOptions(page)
