@@ -160,13 +160,14 @@ function targetFacts(file: FileBlock): Fact[] {
   return file.lines.flatMap((line, index) => {
     const [, name] = /^([A-Za-z][\w-]*)\s*:(?!=)/.exec(line.text.slice(0, 200)) ?? []
     if (name === undefined) return []
-    const phrase = index > 0 ? saidBy(commentAt(file, index - 1)) : undefined
+    const comment = index > 0 ? commentAt(file, index - 1) : undefined
+    const phrase = saidBy(comment)
     const says = phrase === undefined ? '' : `: ${quoted(phrase)}`
     return [
       {
         text: `${code(`${/^just/i.test(nameOf(file)) ? 'just' : 'make'} ${name}`)} is a target of ${code(file.path)}${says}.`,
         file,
-        lines: [line],
+        lines: [...(phrase === undefined ? [] : comment!.lines), line],
       },
     ]
   })

@@ -519,6 +519,17 @@ it('quotes what is unfinished as a whole sentence, where the comment begins with
   ])
 })
 
+it('cites the comment of a target that it quotes', () => {
+  const makefile = file(
+    'Makefile',
+    '.PHONY: test\n# Runs every test there is.\ntest:\n\tgo test ./...\n',
+    'configuration',
+  )
+  expect(cited(commandFacts([makefile]))).toEqual([
+    ['`make test` is a target of `Makefile`: “Runs every test there is”.', [2, 3]],
+  ])
+})
+
 it('takes no prose, no Go and no quotation marks into a command', () => {
   const text =
     '# boat\n\n    make the boat float in our river;\n\n```go\ngo func() {\n```\n\n```sh\ngo test ./...\n```\n'

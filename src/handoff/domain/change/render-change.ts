@@ -28,8 +28,12 @@ interface ChangeComment {
   partial?: string
 }
 
-/** Ripples that are not folded. */
+/** Ripples that are not folded, where the sentences leave room for them. */
 const mostShown = 5
+/** Lines of a screen that sentences, and sentences with ripples and questions, may fill. */
+const sentenceRoom = 16
+const screenRoom = 24
+const charactersPerLine = 90
 /** Rows of the folded table. */
 const mostRows = 200
 
@@ -49,10 +53,14 @@ export function changeComment(comment: ChangeComment): string {
 
 /** The sentences, what depends on the change, and the folded table of files. */
 export function changeSections(report: ChangeReport, place: AnswerPlace, parts: ReadonlySet<ChangePart>): string {
-  const { change, head } = report
+  const { change, head, questions: asked } = report
+  const said = parts.has('sentences') ? sentences(report, place) : ''
+  const used = linesOf(said.split('<details>')[0]!.split('\n')) + (parts.has('questions') ? asked.length : 0)
   const sections = [
-    parts.has('sentences') ? sentences(report, place) : '',
-    change && parts.has('ripples') ? ripples(change.ripples, change.ripplesLeftOut, head, place) : '',
+    said,
+    change && parts.has('ripples')
+      ? ripples(change.ripples, change.ripplesLeftOut, head, place, screenRoom - used)
+      : '',
     change && parts.has('files') ? fileTable(change.files, change.filesLeftOut, report, place) : '',
   ]
   return sections.filter((section) => section !== '').join('\n\n')
@@ -66,13 +74,33 @@ export function changeSize({ files, filesLeftOut }: { files: readonly ChangedFil
 }
 
 function sentences({ statements, problem, head }: ChangeReport, place: AnswerPlace): string {
-  const text = statements.map((statement) => `- ${statementMarkdown(statement, { place, commit: head })}`).join('\n')
-  return [text, problem === undefined ? '' : `*${safeInline(problem)}*`].filter((text) => text !== '').join('\n\n')
+  const items = statements.map((statement) => `- ${statementMarkdown(statement, { place, commit: head })}`)
+  const shown = countThatFits(items, sentenceRoom)
+  const hidden = items.length - shown
+  return [
+    items.slice(0, shown).join('\n'),
+    hidden > 0
+      ? folded(`${hidden} more ${hidden === 1 ? 'sentence' : 'sentences'}`, items.slice(shown).join('\n'))
+      : '',
+    problem === undefined ? '' : `*${safeInline(problem)}*`,
+  ]
+    .filter((text) => text !== '')
+    .join('\n\n')
+}
+
+/** As a reader sees them: without the addresses of links. */
+const linesOf = (items: readonly string[]) =>
+  items.reduce((sum, item) => sum + Math.ceil(item.replace(/\]\([^()\s]*\)/g, '').length / charactersPerLine), 0)
+
+/** How many of the first fit into so many lines; one at least. */
+function countThatFits(items: readonly string[], lines: number): number {
+  const beyond = items.findIndex((_, index) => linesOf(items.slice(0, index + 1)) > lines)
+  return beyond < 0 ? items.length : Math.max(1, beyond)
 }
 
 const kinds: Record<Ripple['kind'], string> = { caller: 'uses', importer: 'imports', test: 'tests' }
 
-function ripples(found: readonly Ripple[], leftOut: number, head: string, place: AnswerPlace): string {
+function ripples(found: readonly Ripple[], leftOut: number, head: string, place: AnswerPlace, room: number): string {
   if (found.length === 0) return ''
   const line = ({ kind, path, line: number, of, names }: Ripple) => {
     const url = permalink(place, head, { path, from: number, to: number })
@@ -81,14 +109,16 @@ function ripples(found: readonly Ripple[], leftOut: number, head: string, place:
     const what = names.length === 0 ? codeSpan(of) : `${shown} of ${codeSpan(of)}`
     return `- ${url === null ? label : `[${label}](${url})`} ${kinds[kind]} ${what}`
   }
-  const shown = found.slice(0, mostShown).map(line).join('\n')
-  const rest = found.slice(mostShown).map(line).join('\n')
+  const items = found.map(line)
+  const count = countThatFits(items.slice(0, mostShown), room)
+  const shown = items.slice(0, count).join('\n')
+  const rest = items.slice(count).join('\n')
   const more = leftOut > 0 ? `\n- and ${leftOut} more` : ''
-  const hidden = found.length - mostShown + leftOut
+  const hidden = found.length - count + leftOut
   return [
     '**Not touched, and depends on what changes**',
-    found.length > mostShown ? shown : `${shown}${more}`,
-    found.length > mostShown ? folded(`${hidden} more ${hidden === 1 ? 'place' : 'places'}`, `${rest}${more}`) : '',
+    found.length > count ? shown : `${shown}${more}`,
+    found.length > count ? folded(`${hidden} more ${hidden === 1 ? 'place' : 'places'}`, `${rest}${more}`) : '',
   ]
     .filter((text) => text !== '')
     .join('\n\n')

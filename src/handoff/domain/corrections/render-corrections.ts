@@ -3,7 +3,7 @@ import { correctionEnd, correctionStart, stalePattern } from '../answers/comment
 import { type AnswerPlace, permalink } from '../answers/permalinks.js'
 import { citationLabel, shortCommit } from '../citations/citation-label.js'
 import { citationMarkdown } from '../citations/citation-markdown.js'
-import { cleanText } from '../markdown/clean-text.js'
+import { cleanText, cutText } from '../markdown/clean-text.js'
 import { codeSpansOf } from '../markdown/code-ranges.js'
 import { codeSpan } from '../markdown/escape.js'
 import { safeInline } from '../markdown/sanitize.js'
@@ -154,14 +154,27 @@ export function correctComments(
   corrections: readonly ShownCorrection[],
   place: AnswerPlace,
 ): string[] {
-  let rest = [...corrections]
+  const short = corrections.map(shortOfSummary)
+  const older = short.filter(({ answer }) => answer === undefined).slice(0, -mostInSummary)
+  let rest = short.filter((one) => !older.includes(one))
   const placed = bodies.map((body) => {
     const found = placeCorrections(withoutCorrections(body), rest, markedAside)
     rest = found.rest
     return found.markdown
   })
-  return placed.map((body, index) => (index === 0 ? withBlock(body, correctionsBlock(rest, place)) : body))
+  return placed.map((body, index) =>
+    index === 0 ? withBlock(body, correctionsBlock([...older, ...rest], place)) : body,
+  )
 }
+
+/** The comment about a pull request fills a screen at most, so it has the newest corrections of the summary, and of each the beginning. */
+const mostInSummary = 2
+const longestInSummary = 300
+
+const shortOfSummary = (correction: ShownCorrection): ShownCorrection =>
+  correction.answer === undefined && correction.text.length > longestInSummary
+    ? { ...correction, text: `${cutText(correction.text, longestInSummary)}…` }
+    : correction
 
 /** Below the comment's marker, and below a warning that stands there. */
 function withBlock(body: string, block: string): string {

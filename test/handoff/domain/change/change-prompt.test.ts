@@ -88,6 +88,25 @@ test('of 3,000 files and 60 places one screen is unfolded, and what is not liste
   expect(text).toContain('<summary>55 more places</summary>')
 })
 
+test('long sentences and long paths leave a screen unfolded too, and the others are counted', () => {
+  const { change, ...rest } = report(30, 60)
+  const deep = 'packages/some-library/src/node/a-folder-with-a-name/'
+  const text = commentOf({
+    ...rest,
+    statements: rest.statements.map((one) => ({ ...one, text: `${one.text} ${'It goes on and on. '.repeat(20)}` })),
+    change: {
+      ...change!,
+      ripples: change!.ripples.map((one) => ({ ...one, path: deep + one.path, of: deep + one.of })),
+    },
+  })
+  const unfolded = text.replace(/<details>[\s\S]*?<\/details>/g, '').replace(/\]\([^()\s]*\)/g, '')
+  const lines = unfolded.split('\n').map((line) => Math.ceil(line.length / 90))
+  expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThan(34)
+  expect(text).toMatch(/<summary>\d more sentences<\/summary>/)
+  expect(text).toMatch(/<summary>5\d more places<\/summary>/)
+  expect(text.match(/Sentence \d of the model/g)).toHaveLength(6)
+})
+
 test('each sentence and each place has a link to the head', () => {
   const links = commentOf(report(1, 3)).match(/\]\(https:[^)]*\)/g) ?? []
   const code = links.filter((link) => link.includes('/blob/'))

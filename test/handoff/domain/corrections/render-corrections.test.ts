@@ -125,3 +125,22 @@ test('above a comment the two newest stand open and the others folded', () => {
   expect(folded).toContain('<summary>3 earlier corrections</summary>')
   expect(correctComments([shown], [], place)).toEqual([`${marker}\nWords.`])
 })
+
+test('the comment about a pull request has two corrections of the summary open, and of a long one the beginning', () => {
+  const long = { ...hour, id: 'issue-9', text: `src/token.ts:4 ${'no '.repeat(300)}` }
+  const many = [...Array.from({ length: 4 }, (_, index) => ({ ...hour, id: `issue-${index}` })), long]
+  const [shown = ''] = correctComments([`${marker}\nOne ${link('src/token.ts:4')}.`], many, place)
+  const [unfolded] = shown.replace(/<details>[\s\S]*?<\/details>/g, '').split('\n\nOne')
+  expect(shown.match(/\*\*Correction\*\*/g)).toHaveLength(5)
+  expect(
+    shown
+      .split('\n')
+      .at(-1)!
+      .match(/\*\*Correction\*\*/g),
+  ).toHaveLength(2)
+  expect(shown).toMatch(/no …\)/)
+  expect(unfolded!.length).toBeLessThan(1_500)
+  const answer = 'a'.repeat(32)
+  const [whole = ''] = correctComments([`${marker}\nOne ${link('src/token.ts:4')}.`], [{ ...long, answer }], place)
+  expect(whole).toContain(long.text.trim())
+})
