@@ -189,23 +189,26 @@ function boostRegions(all: readonly RankedFile[], relations: Relations, hints: r
 }
 
 /**
- * The best file has so much of the question's own words by their rarity, and the best region is worth so much of it. Of questions about other
- * repositories 72 % reach neither, of those that the repository answers 11 %: `npm run eval:silence`.
+ * The best region is worth so much of the question's own words by their rarity: less is hardly or partly found. A question is hardly found too where
+ * the files have less of the identifiers that it names. `npm run eval:silence` measures both.
  */
-const enough = 0.6
+const worth = { partly: 0.4, well: 0.7, identifiers: 0.9 }
 const most = { terms: 30, missing: 20, best: 5 }
 
-function describeSearch(corpus: Corpus, { query, stats, files }: Ranking): Searched {
+function describeSearch(corpus: Corpus, { shape, query, stats, files }: Ranking): Searched {
   const { rarity, hits, meanings } = stats
   const anywhere = conceptsIn(stats.scores, hits, meanings)
-  const inBest = conceptsIn(files.slice(0, 1), hits, meanings)
   const byRarity = query.concepts.toSorted((a, b) => rarity[b.index]! - rarity[a.index]!)
-  const asked = byRarity.filter(({ exact, word, index }) => index < query.own && !exact && !questionWords.has(word))
+  const asked = byRarity.filter(({ word, index }) => index < query.own && !questionWords.has(word))
   const weigh = (concepts: typeof asked) => concepts.reduce((sum, { index }) => sum + rarity[index]!, 0)
-  const whole = weigh(asked) || 1
-  const share = weigh(asked.filter(({ index }) => inBest.has(index))) / whole
-  const strength = Math.max(0, ...files.slice(0, most.best).map(({ regions }) => regions[0]?.score ?? 0)) / whole
-  const sure = (['hardly', 'partly', 'well'] as const)[Number(share >= enough) + Number(strength >= enough)]!
+  const [words, identifiers] = [asked.filter(({ exact }) => !exact), asked.filter(({ exact }) => exact)]
+  const best = Math.max(0, ...files.slice(0, most.best).map(({ regions }) => regions[0]?.score ?? 0))
+  const strength = best / (weigh(words) || 1)
+  // A report names code of its own, which no file has.
+  const isUnknown =
+    (shape === 'question' || shape === 'name') &&
+    weigh(identifiers.filter(({ index }) => anywhere.has(index))) < worth.identifiers * weigh(identifiers)
+  const sure = strength < worth.partly || isUnknown ? 'hardly' : strength < worth.well ? 'partly' : 'well'
   return {
     terms: byRarity.map(({ word }) => word).slice(0, most.terms),
     files: corpus.files.length,

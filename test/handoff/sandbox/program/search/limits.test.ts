@@ -179,6 +179,14 @@ test('the search says how well the words were found, and which files it did not 
   expect(partly.searched).toMatchObject({ found: 'hardly', missing: expect.arrayContaining(['zeppelin', 'harbour']) })
 })
 
+test('a question that names an identifier which no file has is hardly found; a report may name code of its own', async () => {
+  const files = { 'clock.ts': 'export function tellTime(zone: string) {\n  return now(zone)\n}\n' }
+  const asked = await foundIn(files, 'How does tell_zone_time tell the time of the zone?')
+  expect(asked.searched).toMatchObject({ found: 'hardly', missing: ['tell_zone_time'] })
+  const report = await foundIn(files, 'Telling the time of the zone\n\nMy tell_zone_time tells the time of the zone.')
+  expect(report.searched).toMatchObject({ found: 'well', missing: ['tell_zone_time'] })
+})
+
 test.each(['', '?!', 'the of and', '\u0000\u202e', '🦄🦄'])(
   'a question without a word, %j, finds nothing',
   async (empty) => {
