@@ -56,7 +56,6 @@ const nothingLearnt: Removal = () => {
 
 const parts: Record<string, Removal> = {
   'learnt weights': nothingLearnt,
-  'short forms of words': set(weights, { abbreviation: 0 }),
   'asking words count less': set(weights, { questionWord: 1 }),
   'words that begin longer ones': set(weights, { prefix: 0 }),
   'title counts more than body': set(weights, { body: 1 }),
@@ -82,8 +81,8 @@ const parts: Record<string, Removal> = {
   'definitions that are named': feature('defines'),
   'what the best files use': feature('uses'),
   'walk along imports': feature('walk'),
-  'who mentions the best': feature('mentions'),
-  'tests and what they test': feature('tested', 'testOf'),
+  'what tests test': feature('tested'),
+  'words of imports': feature('imports'),
   'what twins inherit from': set(sizes, { twins: Number.POSITIVE_INFINITY }),
   'declarations follow their code': set(sizes, { declared: 0 }),
   'files that relate to the best': set(sizes, { related: 0 }),
@@ -102,7 +101,8 @@ const whole = 'the whole search'
 async function openInMemory({ gitDirectory, commit }: Ground): Promise<Corpus> {
   const corpus = await openCorpus(gitDirectory, commit)
   const kept: [SourceFile, Buffer][] = []
-  await corpus.readAll((file, bytes) => kept.push([file, Buffer.from(bytes)]))
+  // The buffer may be larger than the file and is used again; one byte 0 follows the file.
+  await corpus.readAll((file, bytes) => kept.push([file, Buffer.from(bytes.subarray(0, file.size + 1))]))
   return {
     ...corpus,
     async readAll(take) {

@@ -9,6 +9,7 @@ import { rankFiles } from '../handoff/sandbox/program/search/index.js'
 import { type FileWeights, features, start } from '../handoff/sandbox/program/search/ranking-weights.js'
 import { type Shape, shapes } from '../handoff/sandbox/program/search/shape.js'
 import { openGround, readLines } from './search-quality-ground.js'
+import { asMarkdown, asText, writeSection } from './search-quality-table.js'
 import type { Question } from './search-quality-types.js'
 
 const command = {
@@ -22,6 +23,8 @@ the weights are learnt from it alone.`,
     questions: { type: 'string', multiple: true, value: 'FILE', help: 'as for npm run eval; may be repeated' },
     repositories: { type: 'string', value: 'DIR', help: 'as for npm run eval' },
     cache: { type: 'string', value: 'DIR', help: 'as for npm run eval' },
+    without: { type: 'string', multiple: true, value: 'FEATURE', help: 'learn again without it; may be repeated' },
+    write: { type: 'string', value: 'FILE', help: 'put the rows into this Markdown file' },
   },
   example: 'eval:learn -- --features features.jsonl --questions questions.jsonl --repositories ../clones',
   cost: 'nothing; no sandbox and no model.',
@@ -104,8 +107,11 @@ function fitWeights(examples: readonly Example[], start: Float64Array): Float64A
   return weights
 }
 
-const dot = (row: readonly number[], weights: Float64Array) =>
-  row.reduce((sum, value, at) => sum + value * weights[at]!, 0)
+function dot(row: readonly number[], weights: Float64Array): number {
+  let sum = 0
+  for (let at = 0; at < row.length; at++) sum += row[at]! * weights[at]!
+  return sum
+}
 
 function softmax(scores: number[]): number[] {
   const most = Math.max(...scores)
@@ -146,9 +152,28 @@ function judge(examples: readonly Example[], tables: ReadonlyMap<Shape, Float64A
   return quality
 }
 
-function rowOf(name: string, { questions, acc1, acc5, acc10, hit5 }: Quality): string {
-  const cells = [acc1, acc5, acc10, hit5].map((count) => ((100 * count) / questions).toFixed(1).padStart(7))
-  return `${name.padEnd(32)}${String(questions).padStart(6)}${cells.join('')}`
+function rowOf(name: string, { questions, acc1, acc5, acc10, hit5 }: Quality): string[] {
+  return [name, String(questions), ...[acc1, acc5, acc10, hit5].map((count) => ((100 * count) / questions).toFixed(1))]
+}
+
+/** Each repository is judged by what the others teach. */
+function leaveOut(examples: readonly Example[]): Map<string, Quality> {
+  const all: Quality = { questions: 0, acc1: 0, acc5: 0, acc10: 0, hit5: 0 }
+  const byRepository = new Map<string, Quality>()
+  for (const [repository, ours] of Map.groupBy(examples, (example) => example.repository)) {
+    const quality = judge(ours, learn(examples.filter((example) => example.repository !== repository)))
+    byRepository.set(repository, quality)
+    for (const key of Object.keys(all) as (keyof Quality)[]) all[key] += quality[key]
+  }
+  return byRepository.set('all', all)
+}
+
+function withoutFeature(examples: readonly Example[], feature: string): Example[] {
+  const gone = features.indexOf(feature)
+  return examples.map((example) => ({
+    ...example,
+    rows: example.rows.map((row) => row.map((value, at) => (at === gone ? 0 : value))),
+  }))
 }
 
 /** The tables as they stand in ranking-weights.ts. */
@@ -158,18 +183,31 @@ function printTables(learnt: ReadonlyMap<Shape, FileWeights>): string {
   return [...learnt].map(([shape, weights]) => `${shape}: '${[...weights].flatMap(cell).join(' ')}'`).join('\n')
 }
 
+const section = 'Learnt weights'
+const remark =
+  'Reports of issues and of histories. Each repository is ranked with weights that were learnt from the others; in the rows below, without one feature.'
+
 async function run({ values }: Given<typeof command.options>): Promise<void> {
   if (!values.features || !existsSync(values.features)) await collect(values)
   const examples = await readLines<Example>(values.features!)
-  process.stdout.write(`${'left out'.padEnd(32)} asked  Acc@1  Acc@5 Acc@10  hit@5\n`)
-  const all: Quality = { questions: 0, acc1: 0, acc5: 0, acc10: 0, hit5: 0 }
-  for (const [repository, ours] of Map.groupBy(examples, (example) => example.repository)) {
-    const quality = judge(ours, learn(examples.filter((example) => example.repository !== repository)))
-    process.stdout.write(`${rowOf(repository, quality)}\n`)
-    for (const key of Object.keys(all) as (keyof Quality)[]) all[key] += quality[key]
+  const unknown = values.without?.find((feature) => !features.includes(feature))
+  if (unknown !== undefined) {
+    throw new HandoffError('invalid-input', `There is no feature ${JSON.stringify(unknown)}.`, {
+      next: `There are ${features.join(', ')}.`,
+    })
   }
   const asIs = judge(examples, new Map(shapes.map((shape) => [shape, start])))
-  process.stdout.write(`${rowOf('all', all)}\n${rowOf('nothing learnt', asIs)}\n\n${printTables(learn(examples))}\n`)
+  const removed = (values.without ?? []).map((feature) =>
+    rowOf(`without: ${feature}`, leaveOut(withoutFeature(examples, feature)).get('all')!),
+  )
+  const rows = [
+    ['left out', 'asked', 'Acc@1', 'Acc@5', 'Acc@10', 'hit@5'],
+    ...[...leaveOut(examples)].map(([name, quality]) => rowOf(name, quality)),
+    rowOf('nothing learnt', asIs),
+    ...removed,
+  ]
+  process.stdout.write(`${asText(rows)}\n\n${printTables(learn(examples))}\n`)
+  if (values.write) await writeSection(values.write, section, [remark, asMarkdown(rows)])
 }
 
 await runCommand(command, run)

@@ -6,6 +6,7 @@ import { nameMeaning, type SearchStats } from './rank-files.js'
 import type { RankedFile } from './rank-regions.js'
 import { type FileWeights, features } from './ranking-weights.js'
 import type { Relations } from './relations.js'
+import { meaningBits, meaningMask } from './scan-words.js'
 import { splitIdentifier } from './tokenize.js'
 
 interface Evidence {
@@ -23,15 +24,10 @@ export function scoreOf(row: Float64Array, table: FileWeights): number {
   return row.reduce((sum, value, at) => sum + value * table[at]!, 0)
 }
 
-const kinds: readonly [string, (file: RankedFile, query: Query) => boolean][] = [
+const kinds: readonly [string, (file: RankedFile) => boolean][] = [
   ['test', ({ file }) => file.kind === 'test'],
-  ['testAsked', ({ file }, query) => file.kind === 'test' && query.asksForTests],
   ['documentation', ({ file }) => file.kind === 'documentation'],
-  ['documentAsked', ({ file }, query) => file.kind === 'documentation' && query.asksForDocuments],
-  ['configuration', ({ file }) => file.kind === 'configuration'],
   ['example', ({ file }) => file.isExample],
-  ['stub', ({ isStub }) => isStub],
-  ['private', ({ file }) => file.name.startsWith('_') && !file.name.startsWith('__')],
 ]
 
 export function describeFiles(ranked: readonly RankedFile[], evidence: Evidence): Float64Array[] {
@@ -56,12 +52,11 @@ export function describeFiles(ranked: readonly RankedFile[], evidence: Evidence)
     put('named', named.find(({ file }) => file === one.file)?.share ?? 0)
     put('uses', Math.min(1, relations.uses.get(path) ?? 0))
     put('walk', relations.walk.get(path) ?? 0)
-    put('mentions', Math.min(1, relations.mentions.get(path) ?? 0))
     put('tested', relations.tested.get(path) ?? 0)
-    put('testOf', relations.testOf.get(path) ?? 0)
+    put('imports', importedShare(one, stats) / whole)
     put('hint', hints.get(path) ?? 0)
     put('big', Math.min(1, Math.log2(1 + one.file.size / 1_000) / 10))
-    for (const [feature, holds] of kinds) put(feature, Number(holds(one, query)))
+    for (const [feature, holds] of kinds) put(feature, Number(holds(one)))
     return row
   })
   scale(rows, ['base', 'whole', 'block', 'path', 'name', 'defines'])
@@ -87,6 +82,16 @@ function scaleOne(rows: readonly Float64Array[], at: number, most: number): void
 
 const sumOf = (meaning: ReadonlyMap<number, number>, rarity: Float64Array) =>
   [...meaning].reduce((sum, [concept, weight]) => sum + rarity[concept]! * weight, 0)
+
+/** What the lines that import say of the question. They are no part of a region's score, because they explain nothing. */
+function importedShare({ from, to, structure }: RankedFile, { hits, meanings, fileRarity }: SearchStats): number {
+  const said = new Set<number>()
+  for (const hit of hits.subarray(from, to)) {
+    if (structure.imports[hit >> meaningBits] !== 1) continue
+    for (const [at, concept] of meanings[hit & meaningMask]!.entries()) if (at % 2 === 0) said.add(concept)
+  }
+  return [...said].reduce((sum, concept) => sum + fileRarity[concept]!, 0)
+}
 
 /** The more of a file name's words are in the question, the more likely the question means it. */
 function nameShare({ file }: RankedFile, query: Query, { fileRarity }: SearchStats): number {

@@ -13,7 +13,6 @@ import { blocksOf, isBinary } from './word-index.js'
 export interface FileScore {
   file: SourceFile
   lines: number
-  isStub: boolean
   /** The range of this file in `hits`. */
   from: number
   to: number
@@ -28,7 +27,7 @@ export interface FileScore {
 
 /** A file without a word of the question, which is a candidate for another reason. */
 export function emptyScore(file: SourceFile): FileScore {
-  return { file, lines: 0, isStub: false, from: 0, to: 0, score: 0, blockScore: 0, factor: 1, pathMeaning: new Map() }
+  return { file, lines: 0, from: 0, to: 0, score: 0, blockScore: 0, factor: 1, pathMeaning: new Map() }
 }
 
 export interface SearchStats {
@@ -58,9 +57,8 @@ export async function scoreFiles(
     blocks += blocksOf(lines)
     const path = pathMeaning(file)
     if (to === from && path.size === 0) return
-    const isStub = stubs.has(file.path)
-    const factor = kindFactor(file, query, isStub)
-    scores.push({ file, lines, isStub, from, to, score: 0, blockScore: 0, factor, pathMeaning: path })
+    const factor = kindFactor(file, query, stubs.has(file.path))
+    scores.push({ file, lines, from, to, score: 0, blockScore: 0, factor, pathMeaning: path })
   }
   const { index } = corpus
   if (index) await takeFromIndex(corpus, index, query, scanner, take)

@@ -70,6 +70,16 @@ test.each([
   expect(paths).toEqual([source, tested])
 })
 
+test('what a file imports counts for the file, and only that does in this feature', async () => {
+  const files = {
+    'src/Printer.java': 'import org.hamcrest.Matcher;\n\nclass Printer {\n  void usages(Matcher one) {}\n}\n',
+    'src/Hamcrest.java': 'class Hamcrest {\n  // hamcrest, and again hamcrest\n  void hamcrest() {}\n}\n',
+  }
+  const asked = 'Isolated the usages of hamcrest'
+  expect(pathsOf(await foundIn(files, asked, { features: ['imports'] }))[0]).toBe('src/Printer.java')
+  expect(pathsOf(await foundIn(files, asked, { features: ['name'] }))[0]).toBe('src/Hamcrest.java')
+})
+
 test('the words that the summary gives to a directory find its files', async () => {
   const files = {
     'billing/charge.ts': 'export function charge(order: Order) {\n  return gateway.post(order)\n}\n',

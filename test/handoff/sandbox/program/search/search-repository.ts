@@ -8,6 +8,8 @@ import type { DirectoryWords } from '../../../../../src/handoff/domain/summary/s
 import type { Outline } from '../../../../../src/handoff/domain/survey.js'
 import { openCorpus } from '../../../../../src/handoff/sandbox/program/search/corpus.js'
 import { find, type SearchResult } from '../../../../../src/handoff/sandbox/program/search/index.js'
+import { type FileWeights, features } from '../../../../../src/handoff/sandbox/program/search/ranking-weights.js'
+import type { Shape } from '../../../../../src/handoff/sandbox/program/search/shape.js'
 import { makeWordIndex } from '../../../../../src/handoff/sandbox/program/search/word-index.js'
 import { survey } from '../../../../../src/handoff/sandbox/program/survey/index.js'
 import { type Files, makeRepository, type TestRepository } from '../../../../support/repository.js'
@@ -16,6 +18,8 @@ export interface Asked extends Partial<Search> {
   summary?: string
   outline?: Outline
   words?: DirectoryWords[]
+  /** The only features that count, each with weight 1. */
+  features?: readonly string[]
 }
 
 export function searchFor(question: string, more: Partial<Search> = {}): Search {
@@ -29,7 +33,7 @@ export async function foundIn(files: Files, question: string, asked: Asked = {})
 }
 
 export async function findIn(repository: TestRepository, question: string, asked: Asked = {}): Promise<SearchResult> {
-  const { summary, outline, words = [], ...search } = asked
+  const { summary, outline, words = [], features: counted, ...search } = asked
   const options = {
     gitDirectory: repository.directory,
     commit: repository.head,
@@ -37,6 +41,7 @@ export async function findIn(repository: TestRepository, question: string, asked
     ...(summary === undefined ? {} : { summary }),
     outline: outline ?? (await outlineOf(repository)),
     words,
+    ...(counted ? { weights: tableOf(counted) } : {}),
   }
   const found = await find(options)
   const fromIndex = await find({ ...options, wordIndex: await wordIndexOf(repository) })
@@ -44,6 +49,11 @@ export async function findIn(repository: TestRepository, question: string, asked
   await expectSound(found.excerpts, repository, search.tokens ?? 12_000)
   decodeRecord(JSON.stringify({ v: 1, type: 'searched', ...found.searched }))
   return found
+}
+
+function tableOf(counted: readonly string[]): Record<Shape, FileWeights> {
+  const row = Float64Array.from(features, (name) => Number(counted.includes(name)))
+  return { question: row, report: row, trace: row, name: row, diff: row }
 }
 
 /** What Sandbox A leaves for Sandbox B. */
