@@ -16,6 +16,7 @@ export const guardFiles: Record<string, GuardFile[]> = {
   authentication: [
     { file: 'service/auth/authenticate.ts', tests: ['service/authenticate'] },
     { file: 'service/auth/caller.ts', tests: ['service/authenticate'] },
+    { file: 'service/auth/session.ts', tests: ['service/auth/session'] },
     { file: 'service/jobs/job.ts', tests: ['service/job'] },
     { file: 'handoff/clients/github/verify-oidc.ts', tests: ['handoff/clients/github/verify-oidc'] },
     { file: 'handoff/clients/github/webhook-signature.ts', tests: ['handoff/clients/github/webhook-signature'] },

@@ -161,7 +161,8 @@ function encodingsOf(secret: string): string[] {
   if (bare.length < shortestSecret || placeholders.test(bare)) return []
   const parts = bare.replace(/-----(?:BEGIN|END) [A-Z0-9 ]+-----/g, '').split(/\s+/)
   const long = parts.filter((part) => part.length >= shortestPart)
-  return [...new Set([...[bare, ...long].flatMap(encodings), ...long.flatMap(partsOf)])]
+  // Of five bytes behind another one no whole group of base64 is left.
+  return [...new Set([...[bare, ...long].flatMap(encodings), ...long.flatMap(partsOf)])].filter((form) => form !== '')
 }
 
 /** Each part of a key that is twice as long as `shortestPart` contains one of these. */

@@ -267,3 +267,121 @@ describe('permalinks', () => {
     }
   })
 })
+
+describe('the fields of an answer as data', () => {
+  const after = 'e'.repeat(32)
+  const full: CompletedAnswer = {
+    ...record,
+    depth: 'deep',
+    reusedFrom: 'd'.repeat(32),
+    thread: after,
+    compareWith: { run: `${'9'.repeat(40)}-run1` as RunId, commit: '9'.repeat(40) },
+    citations: [{ path: 'a.ts', from: 1, to: 2, verified: true, commit: '9'.repeat(40) }],
+  }
+
+  it('are there where the record has them', () => {
+    const { depth, cost, reusedFrom, compareWith, after: followed, citations } = answerData(full, place)
+    expect({ depth, cost, reusedFrom, compareWith, followed }).toEqual({
+      depth: 'deep',
+      cost: record.cost,
+      reusedFrom: full.reusedFrom,
+      compareWith: full.compareWith,
+      followed: after,
+    })
+    expect(citations[0]).toMatchObject({ commit: '9'.repeat(40), url: expect.stringContaining('9'.repeat(40)) })
+    expect(citations[0]).not.toHaveProperty('quote')
+    expect(answerData(record, place).citations[0]).toMatchObject({ quote: 'if (expires)' })
+  })
+
+  it('are absent where it does not', () => {
+    const { cost: _cost, ...without } = record
+    const fields = Object.keys(answerData(without, place))
+    expect(fields).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/^(depth|cost|reusedFrom|compareWith|after)$/)]),
+    )
+    expect(Object.keys(answerData(record, place).citations[0]!)).not.toContain('commit')
+  })
+
+  it.each(['', `${after}0`, `0${after}`, 'pull/7'])('the thread %j is no answer that it followed', (thread) => {
+    expect(answerData({ ...record, thread }, place)).not.toHaveProperty('after')
+  })
+})
+
+describe('the words around an answer', () => {
+  const shown = (more: Partial<CompletedAnswer>, options: object = {}) =>
+    answerMarkdown({ ...record, ...more }, place, { form: 'comment', ...options })
+
+  it.each<[string, Partial<CompletedAnswer>, object, string]>([
+    ['the asker', {}, { asker: 'wanda' }, '`wanda` asks:'],
+    ['a cut', { truncated: true }, {}, '*The answer ends here because the model reached its own limit.*'],
+    ['one searched file', { unanswered: true, looked: { files: 1, unsearched: [] } }, {}, ' Searched in one file for '],
+    ['several sentences without a source', { unsupported: 2 }, {}, '2 sentences have no source'],
+    [
+      'cached tokens',
+      { usage: { inputTokens: 5, outputTokens: 6, cachedInputTokens: 4 } },
+      {},
+      '5 in (4 cached), 6 out |',
+    ],
+    [
+      'estimated tokens',
+      { usage: { inputTokens: 5, outputTokens: 6, estimated: true } },
+      {},
+      '6 out (counted by us) |',
+    ],
+    ['a large cost', { cost: { amount: 0.1, currency: 'USD', source: 'settings' } }, {}, '| 0.10 USD '],
+    ['several rounds', { rounds: 2 }, {}, 'in 2 rounds |'],
+    ['no steps', { seconds: {} }, {}, '| Time | 12.5 s |'],
+    ['no time', { completedAt: record.acceptedAt, seconds: {} }, {}, '| Time | 0.0 s |'],
+    ['a time that cannot be', { completedAt: '2026-08-08T09:00:00.000Z' }, {}, '| Time | find 1.3, answer 8.5 |'],
+    ['a time that cannot be read', { completedAt: 'never' }, {}, '| Time | find 1.3, answer 8.5 |'],
+    [
+      'a comparison',
+      { compareWith: { run: 'x' as RunId, commit: '9'.repeat(40) } },
+      {},
+      'Compared `9999999` with `a1b2c3d`',
+    ],
+    ['the depth', { depth: 'deep' }, {}, '| Depth | deep |'],
+  ])('%s', (_, more, options, words) => {
+    expect(shown(more, options)).toContain(words)
+  })
+
+  it('leave out what is not there', () => {
+    const { cost: _cost, sandbox: _sandbox, ...without } = record
+    const comment = answerMarkdown(without, place, { form: 'comment' })
+    expect(comment).not.toMatch(
+      /asks:|\| Cost \||\| Sandbox \||\| Depth \||The code does not say|ends here|cached|counted by us/,
+    )
+    expect(shown({ unsupported: 0 })).not.toContain('no source')
+    expect(shown({ unanswered: true, searched: [] })).toContain('**The code does not say.**\n')
+    expect(shown({ completedAt: 'never', seconds: {} })).not.toContain('| Time |')
+    expect(shown({})).not.toMatch(/\n{3}/)
+  })
+
+  it('a job summary does not say how to ask again, and a file and a comment do', () => {
+    const forms = (['job-summary', 'file', 'comment'] as const).map((form) => shown({}, { form }).includes('Ask again'))
+    expect(forms).toEqual([false, true, true])
+  })
+
+  it('plain words say that the code does not say, and what was searched, only then', () => {
+    expect(shown({ unanswered: true }, { form: 'plain' })).toMatch(
+      /^The code does not say\. Searched for token, refresh\.\n\n/,
+    )
+    expect(shown({}, { form: 'plain' })).toMatch(/^A minute early\./)
+  })
+
+  it('a link to the host stays, and one without a host does not', () => {
+    const text = 'See [x](https://github.com/octo-org/octo-repo/blob/main/a.ts).'
+    expect(shown({ text })).toContain('](https://github.com/octo-org/octo-repo/blob/main/a.ts)')
+    expect(
+      answerMarkdown({ ...record, text }, { host: 'localhost', repository: 'a/b' }, { form: 'comment' }),
+    ).not.toContain('](https://github.com')
+  })
+
+  it('corrections of a comment begin with their marker, and those of a file do not', () => {
+    const corrections = [
+      { by: 'writer', at: '2026-08-08T10:00:00.000Z', text: 'It is set.', places: [], moved: false },
+    ] as never
+    expect(shown({}, { corrections })).toContain('<!-- handoff:correction')
+    expect(shown({}, { corrections, form: 'file' })).not.toContain('<!-- handoff:correction')
+  })
+})

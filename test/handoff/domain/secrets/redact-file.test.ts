@@ -105,6 +105,43 @@ test.each(innocent)('%s is left alone', (text) => {
   expect(redactSecrets(text)).toEqual({ text, places: [] })
 })
 
+/** Beside a telling name: what is taken for a secret, and its nearest neighbour that is not. */
+const edges: [why: string, redacted: string, left: string][] = [
+  ['sixteen characters', 'token: "a9Kq2LmX7RtY5uP1"', 'token: "a9Kq2LmX7RtY5uP"'],
+  ['a sign in the middle counts', 'token: "a9Kq.2LmX7RtY5uP"', 'token: "a9Kq2LmX7RtY5uP="'],
+  ['letters and digits change twice', 'token: "qzKvWxBnMj7RtPlGd"', 'token: "qzKvWxBnMjRtPlGd7"'],
+  ['no placeholder is in it', 'token: "a9Kq2LmX7RtxxxwY5uP1"', 'token: "a9Kq2LmX7RtxxxxY5uP1"'],
+  ['less than a half are words', 'token: "Tablema9k2Q7x4Z8"', 'token: "Tablemap9k2Q7x4Z"'],
+  ['a word can be pronounced', 'token: "matstrkelan9k2Q7"', 'token: "matarkelano9k2Q7"'],
+  ['a word has a vowel', 'token: "bcd9fgh2jkl7mnp4"', 'token: "bad9fog2jil7mup4"'],
+  ['its characters vary', 'token: "a1b2c3d4a1b2c3d4"', 'token: "a1a1a1a1a1a1a1a1"'],
+  ['those of no hexadecimal number vary more', 'token: "q1w2e3r4t5y6u7i8"', 'token: "q1w2e3r4q1w2e3r4"'],
+  ['a number begins with its digits', 'token: "a1b2c3d4a1b2c3d4"', 'token: "a1w2q3r4a1w2q3r4"'],
+  ['a password has three classes', 'password = "Abcd1efg"', 'password = "abcd1efg"'],
+  ['a password has a digit', 'password = "Abcd1#fg"', 'password = "Abcd#efg"'],
+  ['a password is no sample', 'password = "Simple#12"', 'password = "Sample#12"'],
+  ['a password in quotes ends with one', 'password = "Ab3$efgh"', 'password = "Ab3$efgh (x"'],
+  ['a password ends its line', 'password=Ab3$efgh \n', 'password=Ab3$efgh (x)\n'],
+  ['the quote of the name is not that of the value', '"password": Ab3$efgh\n', '"password": Ab3$efgh"\n'],
+  ['a word around that of a placeholder', 'x://app:mypassword@host', 'x://app:password@host'],
+  ['a word behind that of a placeholder', 'x://app:passwordly@host', 'x://app:pwd@host'],
+]
+
+test.each(edges)('%s', (_, secret, other) => {
+  expect(redactSecrets(secret).places).toHaveLength(1)
+  expect(redactSecrets(other).places).toEqual([])
+})
+
+test.each([
+  ['text', 'user:secret', 1],
+  ['binary data in front', '\u0001user:secret', 0],
+  ['binary data behind', 'user:secret\u0001', 0],
+  ['no colon', 'user-secret', 0],
+])('basic credentials: %s', (_, plain, count) => {
+  const { places } = redactSecrets(`Basic ${Buffer.from(plain).toString('base64')} `)
+  expect(places).toHaveLength(count)
+})
+
 test('what stands in its place says no more than the class of length', () => {
   const shown = (value: string) => redactSecrets(`k ${value} k`).text
   expect(shown(`ghp_${body(36)}`)).toBe(shown(`ghp_${body(40)}`))

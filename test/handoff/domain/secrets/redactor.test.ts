@@ -284,3 +284,74 @@ describe('large texts', () => {
     expect(time).toBeLessThan(20_000)
   })
 })
+
+describe('parts of our keys', () => {
+  const long = 'q7Wm2xKp9RtL4vBn8ZcY3hGd'
+  it.each([
+    ['a key of five characters', ['ab12c'], 'x ab12c y', `x ${redacted} y`],
+    ['a key of four characters', ['ab1c'], 'x ab1c y', 'x ab1c y'],
+    ['the first half of a key of 24 characters', [long], `x ${long.slice(0, 12)} y`, `x ${redacted} y`],
+    ['the second half of it', [long], `x ${long.slice(12)} y`, `x ${redacted} y`],
+    ['a part of a shorter key', [long.slice(0, 23)], `x ${long.slice(0, 12)} y`, `x ${long.slice(0, 12)} y`],
+    ['a word of twelve characters of a key', [`some ${long.slice(0, 12)}`], long.slice(0, 12), redacted],
+    ['a shorter word of it', [`some ${long.slice(0, 11)}`], long.slice(0, 11), long.slice(0, 11)],
+  ])('%s', (_, keys, text, shown) => {
+    expect(makeRedactor(keys)(text)).toBe(shown)
+  })
+})
+
+describe('what a stream keeps back', () => {
+  const key = 'correct horse battery staple'
+  const pushed = (pieces: string[], keys: string[] = [key]) => {
+    const stream = makeStreamRedactor(keys)
+    return pieces.map((piece) => stream.push(piece))
+  }
+
+  it.each(['\t', '\n', '\v', '\f', '\r', ' '])('a word ends at %j', (space) => {
+    expect(pushed([`one${space}two`])).toEqual([`one${space}`])
+  })
+
+  it('a word does not end at another control character', () => {
+    expect(pushed(['one\btwo', '\u000etwo'])).toEqual(['', ''])
+  })
+
+  it('a word without an end comes out in parts', () => {
+    expect(pushed(['x'.repeat(5_000), 'x'.repeat(5_000)]).join('').length).toBeGreaterThan(4_000)
+  })
+
+  it('a key with spaces, from its first character on', () => {
+    const stream = makeStreamRedactor([key])
+    expect([stream.push('correct horse '), stream.push('battery staple and '), stream.end()]).toEqual([
+      '',
+      `${redacted} and `,
+      '',
+    ])
+  })
+
+  it('no word that only begins as a key does', () => {
+    expect(pushed(['cats and '])).toEqual(['cats and '])
+    expect(pushed(['correct '])).toEqual([''])
+  })
+
+  const header = '-----BEGIN PRIVATE KEY-----'
+  const line = `${'aZ3k9QmW2xR7tY5u'.repeat(4)}\n`
+
+  it('a private key, also as the first words', () => {
+    const stream = makeStreamRedactor([])
+    const shown = [`${header}\n`, line, line, '-----END PRIVATE KEY-----\n', 'after it '].map(stream.push)
+    expect(shown.slice(0, 3)).toEqual(['', '', ''])
+    expect(shown.join('') + stream.end()).toBe(`${redacted}\nafter it `)
+  })
+
+  it('nothing after a private key has ended', () => {
+    expect(pushed([`${header}\n${line}-----END PRIVATE KEY-----\nafter it `])[0]).toMatch(/after it $/)
+  })
+
+  it('no other block', () => {
+    expect(pushed(['-----BEGIN CERTIFICATE-----\nabc def '])).toEqual(['-----BEGIN CERTIFICATE-----\nabc def '])
+  })
+
+  it('a private key without an end not for ever', () => {
+    expect(pushed([`${header}\n`, line.repeat(600)])[1]).not.toBe('')
+  })
+})
