@@ -29,20 +29,28 @@ const overview = (prompt: Prompt) => identityFacts(prompt.files).map((fact) => `
 
 /** One for each run of lines. Only the first has a quote, so that a sentence with many stays short. */
 export function citations({ file, lines, also = [] }: Fact): string {
-  const [first = lines, ...others] = runsOf(lines)
-  const further = [{ file, runs: others }, ...also.map((one) => ({ file: one.file, runs: runsOf(one.lines) }))]
+  const [first = lines, ...others] = runsOf(file, lines)
+  const further = [
+    { file, runs: others },
+    ...also.map((one) => ({ file: one.file, runs: runsOf(one.file, one.lines) })),
+  ]
   const rest = further.flatMap(({ file: { path }, runs }) => runs.map((run) => `[[${path}:${rangeOf(run)}]]`))
   return [citation(file, first), ...rest.slice(0, mostCitations - 1)].join(' ')
 }
 
 const mostCitations = 8
 
-/** Lines that stand nearly together are cited as one range. */
-function runsOf(lines: readonly Line[]): Line[][] {
+/** Lines that stand nearly together are one range, where the lines between them were shown too: else the host would cut the range. */
+function runsOf(file: FileBlock, lines: readonly Line[]): Line[][] {
+  const shown = new Set(file.lines.map(({ number }) => number))
   const runs: Line[][] = []
   for (const line of lines) {
     const run = runs.at(-1)
-    if (run && line.number - run.at(-1)!.number <= 3) run.push(line)
+    const last = run?.at(-1)?.number ?? Number.NEGATIVE_INFINITY
+    const between = line.number - last
+    const joins =
+      between <= 3 && Array.from({ length: between }, (_, step) => last + step).every((one) => shown.has(one))
+    if (run && joins) run.push(line)
     else runs.push([line])
   }
   return runs

@@ -4,6 +4,7 @@ import { definedIn } from '../../../src/emulators/model/definitions.js'
 import { centralFacts, entryFacts, fileFacts, riskFacts } from '../../../src/emulators/model/file-facts.js'
 import type { FileBlock } from '../../../src/emulators/model/parse-prompt.js'
 import { commandFacts, identityFacts } from '../../../src/emulators/model/project-facts.js'
+import { citations } from '../../../src/emulators/model/write-answer.js'
 
 const file = (path: string, text: string, kind = 'source'): FileBlock => ({
   path,
@@ -358,6 +359,12 @@ describe('what a project says of itself', () => {
     expect(found.join()).toContain('npm test')
     expect(found.join()).not.toMatch(/matrix|GITHUB_ENV/)
   })
+})
+
+it('cites no range with a line that was not shown', () => {
+  const lines = [1, 2, 4, 5, 7].map((number) => ({ number, text: `export const a${number} = 1` }))
+  const [fact] = fileFacts({ path: 'a.ts', kind: 'source', form: 'signatures', lines })
+  expect(citations(fact!)).toBe('[[a.ts:1-2 "export const a2 = 1"]] [[a.ts:4-5]] [[a.ts:7]]')
 })
 
 /** The sentences, each with the numbers of all lines that it cites. */
