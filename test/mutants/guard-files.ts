@@ -39,6 +39,11 @@ export const guardFiles: Record<string, GuardFile[]> = {
   'sandbox boundary': [
     inDomain('git-proof', 'git-proof'),
     inDomain('sandbox-protocol-decoder', 'sandbox-protocol-decoder'),
+    { file: 'handoff/sandbox/run-program.ts', tests: ['handoff/sandbox/run-program'] },
+    {
+      file: 'handoff/sandbox/program/forward-records.ts',
+      tests: ['handoff/sandbox/program/forward-records'],
+    },
     {
       file: 'handoff/sandbox/program/untrusted-file.ts',
       tests: ['handoff/sandbox/program/untrusted-files'],

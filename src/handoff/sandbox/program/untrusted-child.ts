@@ -3,27 +3,10 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { ProgramTask } from '../../domain/sandbox-protocol.js'
 import { ProgramError, writeAll } from './emit-record.js'
+import { forwardRecords } from './forward-records.js'
 import { lastLine, spawnError, spawnOptions, untrustedAccount } from './spawn.js'
 
 export type ChildWork = 'survey' | 'words' | 'tree' | 'find' | 'more'
-
-/** The records that a process with hostile input may send. It cannot claim that a file was stored or that the task succeeded. */
-const allowedRecords = new Set([
-  'survey',
-  'text',
-  'diagram',
-  'change',
-  'changed-lines',
-  'relocated',
-  'excerpt',
-  'object',
-  'listing',
-  'notes',
-  'card',
-  'searched',
-  'notice',
-  'failed',
-])
 
 /**
  * The child's records are forwarded once `proven` is fulfilled, and never if it is rejected. A child that calls `untilReady` waits for `ready`, so that
@@ -50,8 +33,7 @@ export function runChild(
     child.stdin?.on('error', () => {})
     ready.then(() => child.stdin?.end(), reject)
     let stderr = ''
-    const lines = createLineReader((line) => forwardRecord(line, proven, reject))
-    child.stdout?.on('data', lines)
+    child.stdout?.on('data', forwardRecords({ proven, write: writeAll, reject }))
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr = (stderr + text).slice(-4_000)
     })
@@ -66,26 +48,4 @@ export function runChild(
 /** In the child: resolves when its parent has what it needs. */
 export async function untilReady(): Promise<void> {
   for await (const _ of process.stdin);
-}
-
-/** Splits bytes into lines without decoding them, because a pipe may cut a character in two. */
-function createLineReader(take: (line: Buffer) => void): (chunk: Buffer) => void {
-  let rest: Buffer[] = []
-  return (chunk) => {
-    let start = 0
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      take(Buffer.concat([...rest, chunk.subarray(start, end)]))
-      rest = []
-      start = end + 1
-    }
-    if (start < chunk.length) rest.push(chunk.subarray(start))
-  }
-}
-
-function forwardRecord(line: Buffer, proven: Promise<unknown>, reject: (error: unknown) => void): void {
-  const record = JSON.parse(line.toString('utf8')) as { type: string; code?: string; message?: string }
-  if (!allowedRecords.has(record.type)) return
-  const code = record.code === 'too-many-files' ? record.code : 'internal'
-  if (record.type === 'failed') reject(new ProgramError(code, record.message ?? 'it did not say why'))
-  else proven.then(() => writeAll(Buffer.concat([line, Buffer.from('\n')]))).catch(reject)
 }
