@@ -12,7 +12,7 @@ const say = (text: string) => process.stdout.write(`${text}\n`)
 
 export async function benchFirstWord(sizes: readonly number[]): Promise<void> {
   say('\nFirst word: milliseconds before the model is asked, against create + mount + one read')
-  say(`  latencies: sandbox ${latency.create} ms, mount ${latency.mount} ms, drive9 ${latency.drive} ms a round trip`)
+  say(`  latencies in ms: sandbox ${latency.create}, mount ${latency.mount}, a round trip to drive9 ${latency.drive}`)
   for (const files of sizes) {
     await using bench = await openBenchClouds(files)
     await measure(bench, files)
@@ -41,7 +41,7 @@ async function measure(bench: BenchClouds, files: number): Promise<void> {
   }
   const tar = summary.handoff.artifacts.find(({ path }) => path.endsWith('.git.tar'))?.bytes ?? 0
   const all = summary.handoff.artifacts.reduce((sum, { bytes }) => sum + bytes, 0)
-  say(`  ${files} files; clone ${megabytes(tar)} MB, all artifacts ${megabytes(all)} MB`)
+  say(`  files: ${files}; clone ${megabytes(tar)} MB, all artifacts ${megabytes(all)} MB`)
   say(`    floor, ms:            ${listed(runs.map(({ floor }) => floor))}`)
   say(`    before the model, ms: ${listed(runs.map(({ beforeModel }) => beforeModel))}`)
   say(`    first place, ms:      ${listed(runs.map(({ firstPlace }) => firstPlace))}`)

@@ -17,7 +17,7 @@ const say = (text: string) => process.stdout.write(`${text}\n`)
 
 export async function benchPush(sizes: readonly number[]): Promise<void> {
   say('\nPush: wall time against the critical path, and the memory of the runner')
-  say(`  latencies: sandbox ${latency.create} ms, drive9 ${latency.drive} ms a round trip`)
+  say(`  latencies in ms: sandbox ${latency.create}, a round trip to drive9 ${latency.drive}`)
   // Beside the packages that the bundle loads.
   const folder = await mkdtemp(join(repositoryRoot, 'node_modules', '.handoff-bench-'))
   try {
@@ -57,7 +57,7 @@ async function measure(bench: BenchClouds, files: number, program: string): Prom
   const critical =
     median(fast.map(({ milliseconds }) => milliseconds)) + latency.create + trips * latency.drive + inside
   const wall = median(slow.map(({ milliseconds }) => milliseconds))
-  say(`  ${files} files`)
+  say(`  files: ${files}`)
   say(`    without latency, ms:  ${listed(fast.map(({ milliseconds }) => milliseconds))}`)
   say(`    with latency, ms:     ${listed(slow.map(({ milliseconds }) => milliseconds))}`)
   say(`    medians of the steps: ${stepsOf(slow)}`)
