@@ -46,7 +46,9 @@ function introductionOf(file: FileBlock): Introduction {
     else if (isParagraph(found.lines)) return found
     else found.lines = []
   }
-  if (!isParagraph(found.lines)) found.lines = []
+  // The lines that were shown end here; the sentence may go on.
+  const isCut = file.form !== 'full' && !/[.!?]\W*$/.test(found.lines.at(-1)?.text ?? '')
+  if (isCut || !isParagraph(found.lines)) found.lines = []
   return found
 }
 

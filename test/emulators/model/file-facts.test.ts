@@ -480,6 +480,13 @@ describe('an introduction', () => {
     expect(says(text)).toEqual(expected)
   })
 
+  it('is no sentence whose end was not shown', () => {
+    const whole = file('README.md', '# Boat\n\nBoat rows on all', 'documentation')
+    expect(identityFacts([{ ...whole, form: 'part' }]).map(({ text }) => text)).toEqual([
+      'The README is headed “Boat”.',
+    ])
+  })
+
   it('is no address', () => {
     const text =
       '# Boat\n\nhttps://river.example/pkg/boat/index\n\nSee https://river.example/1 for the reason.\n\nBoat rows on all rivers.\n'
