@@ -66,6 +66,6 @@ export const guardFiles: Record<string, GuardFile[]> = {
     inDomain('handoff-record', 'handoff-record'),
     inDomain('tombstone', 'tombstone'),
     { file: 'handoff/store/publish-run.ts', tests: ['handoff/workflows/prune/prune'] },
-    { file: 'handoff/store/run-store.ts', tests: ['handoff/workflows/prune/prune', 'handoff/workflows/which-run'] },
+    { file: 'handoff/store/run-store.ts', tests: ['handoff/store/run-store'] },
   ],
 }

@@ -266,7 +266,7 @@ function reusedWords(record: CompletedAnswer, options: AnswerOptions): string {
 function duration(record: CompletedAnswer): string {
   const total = (Date.parse(record.completedAt) - Date.parse(record.acceptedAt)) / 1_000
   const steps = Object.entries(record.seconds).map(([step, seconds]) => `${safeInline(step)} ${seconds.toFixed(1)}`)
-  const inAll = Number.isFinite(total) && total >= 0 ? `${total.toFixed(1)} s` : ''
+  const inAll = total >= 0 ? `${total.toFixed(1)} s` : ''
   return steps.length === 0 ? inAll : `${inAll}${inAll === '' ? '' : ': '}${steps.join(', ')}`
 }
 

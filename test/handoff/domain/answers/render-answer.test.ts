@@ -124,6 +124,10 @@ describe('an answer as a comment', () => {
     expect(comment).not.toContain('**Sources**')
   })
 
+  it('says nothing of a search where there is an answer', () => {
+    expect(JSON.stringify(answerBlocks(record, place))).not.toContain('does not say')
+  })
+
   it('names its verified citations as nodes, and says what was searched', () => {
     const unanswered = { ...record, unanswered: true, text: 'See [src/token.ts:41-44] and [src/none.ts:1].' }
     const text = (words: string) => ({ kind: 'text', text: words })
