@@ -37,7 +37,7 @@ export function forwardRecords(forwarding: Forwarding): (chunk: Buffer) => void 
       rest = []
       start = end + 1
     }
-    if (start < chunk.length) rest.push(chunk.subarray(start))
+    rest.push(chunk.subarray(start))
   }
 }
 

@@ -381,10 +381,11 @@ describe('the words around an answer', () => {
     ).not.toContain('](https://github.com')
   })
 
-  it('corrections of a comment begin with their marker, and those of a file do not', () => {
-    const corrections = [
-      { by: 'writer', at: '2026-08-08T10:00:00.000Z', text: 'It is set.', places: [], moved: false },
-    ] as never
+  it.each([
+    ['beside a sentence', 'See src/token.ts:41: it is set.', [{ path: 'src/token.ts', from: 41, to: 44 }]],
+    ['above the answer', 'It is set.', []],
+  ])('corrections of a comment begin with their marker, and those of a file do not: %s', (_, text, places) => {
+    const corrections = [{ id: 'issue-1', by: 'writer', at: '2026-08-08T10:00:00Z', commit, text, places }]
     expect(shown({}, { corrections })).toContain('<!-- handoff:correction')
     expect(shown({}, { corrections, form: 'file' })).not.toContain('<!-- handoff:correction')
   })
