@@ -18,7 +18,7 @@ const files = [
 
 beforeAll(async () => {
   stack = await startActionStack({ files })
-  for (const [number, hour] of [2, 3, 4, 5, 6, 7].entries()) {
+  for (const [number, hour] of [2, 3, 4, 5, 6, 7, 8].entries()) {
     const before = await stack.repository.git('rev-parse', 'main')
     await stack.repository.git('update-ref', 'refs/heads/main', stack.repository.commits[0]!)
     const head = await stack.repository.commit(
@@ -93,11 +93,12 @@ const unfolded = (text: string) =>
     .filter((line) => line.trim() !== '')
 
 test('leaves out the parts that an author switches off, and names a part that it does not know', async () => {
-  await comment(1, { 'comment-parts': 'files, cost' })
-  expect(body(1)).toContain('<summary>1 file')
-  expect(body(1)).not.toContain('depends on what changes')
-  expect(body(1)).not.toContain('/ask')
-  const step = await comment(1, { 'comment-parts': 'files, everything' })
+  await summarise(7)
+  await comment(7, { 'comment-parts': 'files, cost' })
+  expect(body(7)).toContain('<summary>1 file')
+  expect(body(7)).not.toContain('depends on what changes')
+  expect(body(7)).not.toContain('/ask')
+  const step = await comment(7, { 'comment-parts': 'files, everything' })
   expect(step.errors).toEqual([expect.stringContaining('comment-parts has “everything”, which is none of sentences,')])
 })
 

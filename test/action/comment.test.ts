@@ -36,7 +36,16 @@ const work = () => ({
   git: stack.remote.requests.length,
 })
 
+/** The comment shows this commit, the head. */
+async function shown(index: number) {
+  pushToPull(index)
+  await summarise(index)
+  await comment(index)
+  return sticky()[0]!
+}
+
 test('a job that can only read summarises, and another one that clones nothing keeps the comment', async () => {
+  const earlier = sticky()[0]?.history.length ?? 0
   const bodies: string[] = []
   for (const index of [0, 1, 2]) {
     pushToPull(index)
@@ -52,12 +61,12 @@ test('a job that can only read summarises, and another one that clones nothing k
     bodies.push(sticky()[0]!.body)
   }
   expect(new Set(bodies).size).toBe(3)
-  expect(sticky()[0]!.history).toHaveLength(3)
+  expect(sticky()[0]!.history).toHaveLength(earlier + 3)
   expect(bodies[2]).toContain(commit(2).slice(0, 7))
 })
 
 test('a job that is late leaves the comment to the job of the head', async () => {
-  const { body, history } = sticky()[0]!
+  const { body, history } = await shown(2)
   expect(body).toContain(commit(2).slice(0, 7))
   const late = await comment(1)
   expect(late).toMatchObject({ code: 0, errors: [], warnings: [] })
@@ -66,6 +75,7 @@ test('a job that is late leaves the comment to the job of the head', async () =>
 })
 
 test('a head that was never summarised is one clear error', async () => {
+  await shown(2)
   pushToPull(3)
   const step = await comment(3)
   expect(step.code).toBe(1)
@@ -74,7 +84,9 @@ test('a head that was never summarised is one clear error', async () => {
 })
 
 test('a comment that GitHub refuses is an error of this job, which names the permission', async () => {
+  await shown(2)
   pushToPull(1)
+  await summarise(1)
   const step = await comment(1, readOnly())
   expect(step.code).toBe(1)
   expect(step.errors.join()).toContain('pull_requests=')

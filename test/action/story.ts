@@ -54,9 +54,13 @@ const worded = (name: string) => ['answer', 'citations', 'tokens', 'cost'].inclu
 
 /** What a mount reads of a directory, and in which pieces things are looked for, is its own affair. */
 function requestOf(request: string): string {
-  return request
-    .replace(/^drive9 (?:GET|HEAD) \/v1\/fs\/handoff\/<host>\/octo\/tools\/runs.*$/, 'drive9 reads <run>')
-    .replace(/^git .*/, 'git reads')
+  return (
+    request
+      // Large files come from the object storage.
+      .replace(/^drive9 GET \/s3\/.*$/, 'drive9 reads <run>')
+      .replace(/^drive9 (?:GET|HEAD) \/v1\/fs\/handoff\/<host>\/octo\/tools\/runs.*$/, 'drive9 reads <run>')
+      .replace(/^git .*/, 'git reads')
+  )
 }
 
 export function plainFor(stack: ActionStack): (text: string) => string {

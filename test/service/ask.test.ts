@@ -42,8 +42,9 @@ test('an answer in one piece, with its citations, the lines behind them, and its
 })
 
 test('the same question again is answered from the answer store: no machine', async () => {
+  await post(here.url, ask('How does refreshToken work?'))
   const before = here.machines()
-  const { body } = await post(here.url, ask('  how is the token refreshed ?'))
+  const { body } = await post(here.url, ask('  how does refreshToken work ?'))
   expect({ reused: body.reused, machines: here.machines() - before }).toEqual({ reused: true, machines: 0 })
 })
 
@@ -112,7 +113,8 @@ test('later: 202 with a place to look, and the answer there', async () => {
 })
 
 test('by branch and by commit the same run answers', async () => {
-  const question = 'How is the token refreshed?'
+  const question = 'What does refreshToken return?'
+  await post(here.url, ask(question))
   const branch = await post(here.url, { repository: name, ref: 'main', question })
   const commit = await post(here.url, { repository: name, commit: here.repository.head, question })
   expect([branch.body.run, commit.body.run]).toEqual([here.run.run, here.run.run])
@@ -120,8 +122,9 @@ test('by branch and by commit the same run answers', async () => {
 })
 
 test('fresh answers again', async () => {
+  await post(here.url, ask('Which colour is shown?'))
   const before = here.machines()
-  const { body } = await post(here.url, ask('Which colour is it?', { fresh: true }))
+  const { body } = await post(here.url, ask('Which colour is shown?', { fresh: true }))
   expect({ reused: body.reused, machines: here.machines() - before }).toEqual({ reused: false, machines: 1 })
 })
 

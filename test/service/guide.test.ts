@@ -38,15 +38,13 @@ test('there are transcripts', () => {
   expect(transcripts.length).toBeGreaterThanOrEqual(7)
 })
 
-test.each(transcripts)(
-  '$command',
-  async ({ command, output }) => {
+test('each command prints what is shown, in the order of the page', async () => {
+  for (const { command, output } of transcripts) {
     const real = command.replaceAll('https://handoff.example.org', here.url)
     const { stdout } = await run('bash', ['-c', real], { env: { PATH: process.env['PATH'] ?? '', TOKEN: token } })
-    expect(stdout.replaceAll('\r', '')).toMatch(likeShown(output))
-  },
-  30_000,
-)
+    expect(stdout.replaceAll('\r', ''), command).toMatch(likeShown(output))
+  }
+})
 
 test('the deploy button names this repository and the settings that an answer needs', () => {
   const { repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { repository: string }
