@@ -45,14 +45,7 @@ beforeAll(async () => {
 }, 200_000)
 
 beforeEach(async () => {
-  await until(
-    'earlier jobs are over',
-    () => {
-      here.queues.advance(60)
-      return here.queues.messages().length === 0 && here.living() === 0
-    },
-    60_000,
-  )
+  await jobsAreOver()
   pull = github.addPull(repository, { author: 'wanda', head: { ref: 'x', sha: here.run.handoff.commit } })
   await here.repository.git('update-ref', `refs/pull/${pull.number}/head`, here.run.handoff.commit)
 })
@@ -70,6 +63,22 @@ afterAll(async () => {
   await here?.close()
   await github?.close()
 })
+
+const jobsAreOver = () =>
+  until(
+    'earlier jobs are over',
+    () => {
+      here.queues.advance(60)
+      return here.queues.messages().length === 0 && here.living() === 0
+    },
+    60_000,
+  )
+
+/** The queue delivers to the newest instance. One that is closed leaves no message behind. */
+async function closeAfterJobs(instance: RunningFunctions | undefined): Promise<void> {
+  await jobsAreOver()
+  await instance?.close()
+}
 
 const later = { prefer: 'respond-async' }
 const ask = (question: string, more: object = {}) => ({ repository: name, run: here.run.run, question, ...more })
@@ -108,8 +117,9 @@ describe.each(['Vercel Queues', 'the memory of the process'])('jobs in %s', (kin
   }, 120_000)
 
   afterAll(async () => {
-    await Promise.all([instance.close(), short.close()])
-  })
+    await closeAfterJobs(short)
+    await instance.close()
+  }, 120_000)
 
   test('health names the queue', async () => {
     const { body } = await call(instance.url, '/api/health')
@@ -178,6 +188,8 @@ describe('deliveries of Vercel Queues', () => {
     running ??= await here.another()
     instance = running
   }, 120_000)
+
+  afterAll(() => closeAfterJobs(running), 120_000)
 
   test('an instance that dies after its 202: the job answers after the lease has expired', async () => {
     await instance.close()
@@ -356,15 +368,17 @@ describe('comments', () => {
     instance = await here.another()
   }, 120_000)
 
+  afterAll(() => closeAfterJobs(instance), 120_000)
+
   test('a comment whose job is delivered twice has one answer', async () => {
-    const seen = here.queues.deliveries.length
     expect((await deliver('/ask What is answered once?')).status).toBe(202)
-    const delivery = await until('it was delivered', () => here.queues.deliveries[seen], 20_000)
-    const [first] = comments()
-    expect(first!.body).toContain('state=done')
+    await until('the answer', () => comments().some(({ body }) => body.includes('state=done')), 20_000)
+    await until('its job is over', () => here.queues.messages().length === 0)
+    const seen = here.queues.deliveries.length
+    const delivery = here.queues.deliveries.at(-1)!
     const before = here.machines()
     here.queues.repeat(delivery.id)
-    await until('it was delivered again', () => here.queues.deliveries.length > seen + 1, 20_000)
+    await until('it was delivered again', () => here.queues.deliveries.length > seen, 20_000)
     expect(comments()).toHaveLength(1)
     expect(here.machines()).toBe(before)
   })
@@ -372,22 +386,22 @@ describe('comments', () => {
   test('an answer that GitHub does not let into its comment is reported later, and is not paid twice', async () => {
     const { model } = here.stack.clouds
     const before = model.requests.length
-    const down = { method: 'PATCH', path: /comments/, match: () => model.requests.length > before }
+    // The first version of a comment that is answered soon is the answer.
+    const isLate = ({ method }: { method: string }) => method !== 'GET' && model.requests.length > before
     const refused = { kind: 'answer', status: 502, body: '{"message":"bad gateway"}' } as const
-    const takeBack = github.server.rule({ ...down, fault: refused })
-    expect((await deliver('/ask What does refreshToken() report late?')).status).toBe(202)
-    await until(
-      'the job waits',
-      () => messagesOf('What does refreshToken() report late?')[0]?.deliveryCount === 1,
-      30_000,
-    )
+    const path = /\/issues\/(\d+\/comments|comments\/\d+)$/
+    const takeBack = github.server.rule({ path, match: isLate, fault: refused })
+    const text = 'What does refreshToken() report late?'
+    expect((await deliver(`/ask ${text}`)).status).toBe(202)
+    await until('the job waits', () => (messagesOf(text)[0]?.dueInSeconds ?? 0) > 0, 30_000)
+    expect(comments().filter(({ body }) => body.includes('state=done'))).toEqual([])
     takeBack()
     await until('the answer', () => {
       here.queues.advance(20)
       return comments().some(({ body }) => body.includes('state=done'))
     })
-    const late = comments().filter(({ body }) => body.includes('report late?'))
-    expect([late.length, model.requests.length - before]).toEqual([1, 1])
+    await until('one comment', () => comments().filter(({ body }) => body.includes(text)).length === 1)
+    expect(model.prompts.filter((one) => one.task === 'answer' && one.text.includes(text))).toHaveLength(1)
   }, 60_000)
 
   test('the comment of an account without permission leaves nothing: no file, no job, and one request to GitHub', async () => {
@@ -430,6 +444,8 @@ describe('requests', () => {
   beforeAll(async () => {
     instance = await here.another()
   }, 120_000)
+
+  afterAll(() => closeAfterJobs(instance), 120_000)
 
   test('an Idempotency-Key names one fresh question, whatever the spacing of its JSON', async () => {
     const key = { 'idempotency-key': 'once' }
