@@ -25,7 +25,7 @@ const layers: Layer[] = [
   },
   {
     name: 'index',
-    holds: /^src\/handoff\/(index|stored-answer)\.ts$/,
+    holds: /^src\/handoff\/(index|index-for-stored-answers)\.ts$/,
     mayImport: product,
     reason:
       'these two files are the public interface of the product: all of it, and the small part that a stored answer needs',

@@ -1,10 +1,10 @@
 // A citation in an answer: a small number that opens the lines that it names. While the pointer or the focus is on it, their code is shown beside it.
 import type { Answer, Citation } from './api-types.js'
+import { placeOf } from './citation-place.js'
+import { peekAt } from './citation-preview.js'
 import { findLines, followCitation } from './code-panel.js'
 import { button, element } from './dom.js'
 import { plainName } from './format.js'
-import { peekAt } from './peek.js'
-import { placeOf } from './places.js'
 import type { RunView } from './run-view.js'
 
 const spokenPlace = (citation: Citation, number: number) => `Source ${number}, ${placeOf(citation)}`

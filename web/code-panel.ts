@@ -1,12 +1,12 @@
 // The column beside the thread: the lines that an answer cites and, before a citation is followed, the diagram of the run.
 import type { Answer, Citation, Lines } from './api-types.js'
+import { lineRange, placeOf } from './citation-place.js'
 import { renderLines, showLanguage } from './code-lines.js'
 import { copyButton } from './copy-button.js'
 import { type Child, element, fill, find, focusOn, outsideLink } from './dom.js'
 import { showProblem } from './error-panel.js'
 import { plainName, shortCommit } from './format.js'
 import { lineAddress } from './links.js'
-import { lineRange, placeOf } from './places.js'
 import type { RunView } from './run-view.js'
 import { closeSheet, hasColumn, openSheet } from './sheet.js'
 

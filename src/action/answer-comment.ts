@@ -11,10 +11,10 @@ import {
 import { openAnswerSource } from './answer-source.js'
 import { workflowRunUrl } from './event-context.js'
 import { openGitHub } from './github-client.js'
-import type { AnswerSource, Reply } from './inquiry.js'
 import { type Job, linkPlace } from './job-context.js'
 import { tellAnswer } from './publish-answer.js'
 import type { CommentQuestion } from './route-event.js'
+import type { AnswerSource, Reply } from './runs-for-question.js'
 
 export async function answerComment(job: Job, asked: CommentQuestion): Promise<void> {
   const { runner, context, stop } = job

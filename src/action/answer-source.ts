@@ -1,8 +1,8 @@
 // An answer comes from this job, with its own keys, or from a deployed service. Both sources take the same question and return the same record.
 import { type AnswerRequest, answerFound, findAnswer, progressText, type RunPlace } from '../handoff/index.js'
-import { type AnswerSource, type Inquiry, type OnProgress, tryInOrder } from './inquiry.js'
 import { cloneUrl, createJobContext, type Job, jobRepository } from './job-context.js'
 import { remoteAnswerSource } from './remote-answer-source.js'
+import { type AnswerSource, type Inquiry, type OnProgress, tryInOrder } from './runs-for-question.js'
 
 export function openAnswerSource(job: Job): AnswerSource {
   return job.options.endpoint === '' ? localAnswerSource(job) : remoteAnswerSource(job)

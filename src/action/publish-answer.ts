@@ -2,8 +2,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { answerData, answerMarkdown, cutText, fitMarkdown } from '../handoff/index.js'
-import type { Reply } from './inquiry.js'
 import { type Job, linkPlace } from './job-context.js'
+import type { Reply } from './runs-for-question.js'
 
 /** In characters. A job's outputs may have a megabyte together, counted as UTF-16; answer and citations are the two that grow. */
 const longestOutput = 250_000

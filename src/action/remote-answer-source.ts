@@ -16,9 +16,9 @@ import {
 } from '../handoff/index.js'
 import { parseJson } from '../handoff/util/decode.js'
 import { fetchText } from '../handoff/util/http.js'
-import { type AnswerSource, type Inquiry, type OnProgress, type Reply, tryInOrder } from './inquiry.js'
 import type { Job } from './job-context.js'
 import type { Environment } from './runner.js'
+import { type AnswerSource, type Inquiry, type OnProgress, type Reply, tryInOrder } from './runs-for-question.js'
 
 const requestMs = 120_000
 

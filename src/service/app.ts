@@ -12,7 +12,7 @@ import {
   makeRedactor,
   parseSettings,
   secretsIn,
-} from '../handoff/stored-answer.js'
+} from '../handoff/index-for-stored-answers.js'
 import type { RepositoryAccess } from './auth/repository-access.js'
 import { processEnvironment, redactLogWith, serviceSettings } from './define-function.js'
 import type { Environment, ServiceSettings } from './settings.js'

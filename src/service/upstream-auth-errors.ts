@@ -1,7 +1,7 @@
 // An upstream service that rejects the deployment's key is not the caller's fault: the error must not read as a rejected caller token.
 
 import type * as Product from '../handoff/index.js'
-import { HandoffError, isHandoffError } from '../handoff/stored-answer.js'
+import { HandoffError, isHandoffError } from '../handoff/index-for-stored-answers.js'
 
 /** Wraps a client so that a rejected key becomes an error of that service. */
 export function reportKeyRefusals<T extends object>(line: T, code: Product.ErrorCode): T {

@@ -3,10 +3,10 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import type { Reply } from '../../src/action/inquiry.js'
 import type { Job } from '../../src/action/job-context.js'
 import { tellAnswer } from '../../src/action/publish-answer.js'
 import { makeRunner } from '../../src/action/runner.js'
+import type { Reply } from '../../src/action/runs-for-question.js'
 import type { Citation, CompletedAnswer } from '../../src/handoff/domain/answer.js'
 import { readPairs, refusedFiles } from './runner-rules.js'
 

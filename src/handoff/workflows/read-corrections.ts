@@ -17,7 +17,7 @@ export async function correctionsOf(
   try {
     const bytes = await context.ports.drive.read(path, { maxBytes: mostBytes, signal })
     if (bytes === null) return []
-    const { heldCorrections } = await import('./held-corrections.js')
+    const { heldCorrections } = await import('./corrections-of-run.js')
     return await heldCorrections(context, run, bytes, signal)
   } catch (error) {
     if (!isHandoffError(error) || signal.aborted) throw error

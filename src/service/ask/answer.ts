@@ -1,6 +1,6 @@
 // Answers a question that was looked up: at once, in time, or later by a job.
 import type * as Product from '../../handoff/index.js'
-import { storedAnswer } from '../../handoff/stored-answer.js'
+import { storedAnswer } from '../../handoff/index-for-stored-answers.js'
 import type { App } from '../app.js'
 import { logFieldsFor } from '../http/http-function.js'
 import { stopper, type Times } from '../http/request-deadline.js'

@@ -9,7 +9,7 @@ import {
   parseRepository,
   parseRunId,
   parseSha,
-} from '../../handoff/stored-answer.js'
+} from '../../handoff/index-for-stored-answers.js'
 import type { App } from '../app.js'
 import { allow, type Caller } from '../auth/caller.js'
 import { contextForRequest } from '../context-for-request.js'

@@ -1,7 +1,7 @@
 // Which repositories a person may read, as GitHub says it of the person's own token. A reply is kept for a minute: who loses access is refused after
 // that.
 import { createHash } from 'node:crypto'
-import { type GitHubSignIn, isHandoffError, orAborted } from '../../handoff/stored-answer.js'
+import { type GitHubSignIn, isHandoffError, orAborted } from '../../handoff/index-for-stored-answers.js'
 import { HttpError } from '../http/problem-details.js'
 
 export interface RepositoryAccess {

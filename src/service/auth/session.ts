@@ -1,7 +1,7 @@
 // The session of a person, and the state of a sign-in, as encrypted cookies. Each cookie belongs to one origin and one use: another deployment with
 // the same secret refuses it, and so does another kind of cookie.
 import { hkdfSync } from 'node:crypto'
-import type { GitHubSignIn } from '../../handoff/stored-answer.js'
+import type { GitHubSignIn } from '../../handoff/index-for-stored-answers.js'
 
 type Tokens = Awaited<ReturnType<GitHubSignIn['renew']>>
 

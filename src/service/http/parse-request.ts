@@ -1,5 +1,5 @@
 // Parses requests strictly. An invalid request gets the right status before any other work.
-import { type Depth, depthNamed, depths } from '../../handoff/stored-answer.js'
+import { type Depth, depthNamed, depths } from '../../handoff/index-for-stored-answers.js'
 import { HttpError } from './problem-details.js'
 
 type Mode = 'json' | 'events' | 'async'

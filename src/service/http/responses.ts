@@ -1,7 +1,7 @@
 // The JSON views of runs and answers.
 
 import type * as Product from '../../handoff/index.js'
-import { answerBlocks, answerData, citationLabel, correctionData } from '../../handoff/stored-answer.js'
+import { answerBlocks, answerData, citationLabel, correctionData } from '../../handoff/index-for-stored-answers.js'
 import { jsonResponse } from './json.js'
 
 export interface Seen {

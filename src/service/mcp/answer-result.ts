@@ -1,6 +1,6 @@
 // An answer as the result of a tool: Markdown with links for people, and data with citations.
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { showCorrections } from '../../handoff/stored-answer.js'
+import { showCorrections } from '../../handoff/index-for-stored-answers.js'
 import { type Answer, viewListedAnswer } from '../ask/answer.js'
 import { placeOf } from '../http/responses.js'
 import { linesUri } from './lines.js'

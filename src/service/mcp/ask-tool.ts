@@ -1,6 +1,6 @@
 // The tool ask_question: the same question, answer, id and budget as POST /api/ask.
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server'
-import { parseRunName } from '../../handoff/stored-answer.js'
+import { parseRunName } from '../../handoff/index-for-stored-answers.js'
 import { answerInTime } from '../ask/answer.js'
 import { type Found, findQuestion, readQuestion } from '../ask/question.js'
 import type { AskBody } from '../http/parse-request.js'

@@ -1,7 +1,7 @@
 // Lines of a commit: found by words, read by their place, or read as a resource.
 import { type CallToolResult, ResourceNotFoundError } from '@modelcontextprotocol/server'
 import type * as Product from '../../handoff/index.js'
-import { parseRunName } from '../../handoff/stored-answer.js'
+import { parseRunName } from '../../handoff/index-for-stored-answers.js'
 import { locate } from '../ask/question.js'
 import { contextForRequest } from '../context-for-request.js'
 import { wrong } from '../http/parse-request.js'

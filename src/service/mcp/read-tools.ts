@@ -1,7 +1,7 @@
 // The tools that read what is stored: summaries and runs. They start no sandbox and ask no model.
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type * as Product from '../../handoff/index.js'
-import { layout, parseRunName } from '../../handoff/stored-answer.js'
+import { layout, parseRunName } from '../../handoff/index-for-stored-answers.js'
 import { locate } from '../ask/question.js'
 import { runView } from '../http/responses.js'
 import { visibleRepositories } from '../repositories.js'

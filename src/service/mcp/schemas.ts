@@ -1,6 +1,6 @@
 // What the tools take and return, as JSON Schema.
 import { fromJsonSchema, type StandardSchemaWithJSON } from '@modelcontextprotocol/server'
-import { type Depth, depths, lazy } from '../../handoff/stored-answer.js'
+import { type Depth, depths, lazy } from '../../handoff/index-for-stored-answers.js'
 import { schemas } from '../openapi/schemas.js'
 
 type Schema = Record<string, unknown>

@@ -1,7 +1,7 @@
 // Who calls over the Model Context Protocol, and what a call of a tool is given.
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, type ServerContext } from '@modelcontextprotocol/server'
 import type * as Product from '../../handoff/index.js'
-import { isHandoffError } from '../../handoff/stored-answer.js'
+import { isHandoffError } from '../../handoff/index-for-stored-answers.js'
 import type { App } from '../app.js'
 import type { RequestWork } from '../ask/question.js'
 import type { Caller } from '../auth/caller.js'

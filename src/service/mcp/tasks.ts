@@ -10,7 +10,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type * as Product from '../../handoff/index.js'
-import { layout, parseRunId } from '../../handoff/stored-answer.js'
+import { layout, parseRunId } from '../../handoff/index-for-stored-answers.js'
 import { locate } from '../ask/question.js'
 import { pendingView, pollSeconds } from '../http/responses.js'
 import { answerResult } from './answer-result.js'

@@ -1,5 +1,5 @@
 // The recurring parts of the JSON Schemas.
-import { depths } from '../../handoff/stored-answer.js'
+import { depths } from '../../handoff/index-for-stored-answers.js'
 
 export type Schema = Record<string, unknown>
 

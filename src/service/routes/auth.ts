@@ -2,7 +2,7 @@
 // refresh token of GitHub works once.
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { GitHubSignIn } from '../../handoff/index.js'
-import { isHandoffError, orAborted, type UserTokens } from '../../handoff/stored-answer.js'
+import { isHandoffError, orAborted, type UserTokens } from '../../handoff/index-for-stored-answers.js'
 import { isSecure } from '../../handoff/util/http-url.js'
 import { type App, getApp } from '../app.js'
 import { refuseForeignOrigin } from '../auth/person.js'

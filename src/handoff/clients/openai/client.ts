@@ -4,8 +4,8 @@
 // is not safe to retry, and does not notice a stream that stalls.
 import { HandoffError } from '../../domain/errors.js'
 import { expectedThinking, replyLimit } from '../../domain/model-limits.js'
+import { tokenEstimatorFor } from '../../domain/model-token-estimator.js'
 import type { Model } from '../../domain/ports.js'
-import { tokenEstimatorFor } from '../../domain/token-estimator.js'
 import { orAborted } from '../../util/abort.js'
 import { parseHttpUrl } from '../../util/http-url.js'
 import { lazy } from '../../util/lazy.js'

@@ -6,8 +6,8 @@ import type { ShownLines } from '../citations/shown-files.js'
 import { checkCitations, replaceGroups } from '../citations/verify-citations.js'
 import { cleanText, cutText } from '../markdown/clean-text.js'
 import { sentencesOf } from '../markdown/sentences.js'
+import { settlePaths } from './correct-paths.js'
 import type { PathIndex } from './path-index.js'
-import { settlePaths } from './settle-paths.js'
 import { cleanSentence, type Evidence, type Statement, summaryRecordLimits } from './summary-record.js'
 
 export interface StatementCounts {

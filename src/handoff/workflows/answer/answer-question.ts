@@ -29,7 +29,7 @@ import { holdLease, type Lease, leaseMs } from './lease.js'
 import { correctionsFor, stalenessAt, storedAnswer } from './report-answer.js'
 import { costBefore, reserveBudget } from './reserve-budget.js'
 import { repositoryOf } from './resolve-run.js'
-import { failureOf, inProgress, passesByItself } from './retry.js'
+import { failureOf, inProgress, passesByItself } from './retry-policy.js'
 import { readThread } from './thread.js'
 import { whileAccountIsFull } from './wait-for-account.js'
 

@@ -8,7 +8,7 @@ import { answerFound } from './answer-question.js'
 import { type AnswerResult, type FoundQuestion, placeOf } from './find-answer.js'
 import { storedAnswer } from './report-answer.js'
 import type { ChosenRun } from './resolve-run.js'
-import { failureOf, inProgress, wasInterrupted } from './retry.js'
+import { failureOf, inProgress, wasInterrupted } from './retry-policy.js'
 
 const firstPauseMs = 150
 const longestPauseMs = 1_000

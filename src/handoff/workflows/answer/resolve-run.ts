@@ -13,10 +13,10 @@ import {
   type RunId,
   shaOf,
 } from '../../domain/run.js'
+import { olderSpellings } from '../../store/mixed-case-directories.js'
 import { findSealed } from '../../store/publish-run.js'
 import { hostRef, readRef } from '../../store/ref-store.js'
 import type { SealedRun } from '../../store/run-store.js'
-import { olderSpellings } from '../../store/spellings.js'
 
 /** How a caller names a run. The ref `HEAD` stands for the default branch. */
 export type RunName = { run: string } | { commit: string } | { ref: string }

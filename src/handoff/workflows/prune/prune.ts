@@ -15,7 +15,7 @@ import {
 } from '../../domain/run.js'
 import * as removal from '../../store/delete-run.js'
 import { concurrentRequests, fileAt, measure, runOf } from '../../store/inventory.js'
-import { olderSpellings } from '../../store/spellings.js'
+import { olderSpellings } from '../../store/mixed-case-directories.js'
 import { mapConcurrent } from '../../util/map-concurrent.js'
 import { noteRemoval } from '../audit-log.js'
 import { listRepositories } from '../browse.js'

@@ -16,9 +16,9 @@ import type { RequestSizes } from '../../domain/summary/request-sizes.js'
 import type { SummaryRecord } from '../../domain/summary/summary-record.js'
 import type { TokenBudget, TokenLimits } from '../../domain/summary/token-budget.js'
 import type { FileTable, Survey } from '../../domain/survey.js'
-import type { Asker } from './ask-once.js'
 import type { Checkpoint } from './checkpoint.js'
 import type { ModelQueue, QueueLimits } from './model-queue.js'
+import type { Asker } from './reuse-replies.js'
 
 export interface SummariseRequest {
   commit: Commit

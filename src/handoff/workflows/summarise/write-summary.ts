@@ -21,10 +21,10 @@ import {
   summaryRecordLimits,
 } from '../../domain/summary/summary-record.js'
 import { createTokenBudget } from '../../domain/summary/token-budget.js'
-import { createAsker } from './ask-once.js'
 import { uncoveredDirectories, withFallback } from './finish-sections.js'
 import { createModelQueue } from './model-queue.js'
 import { limitsTooLow, partialReason, planFresh, reserveForSections, sizeFiles } from './plan-summary.js'
+import { createAsker } from './reuse-replies.js'
 import type { SummaryContext, SummaryInput } from './types.js'
 import { isMostlyLost, planUpdate, planUsage, type UpdatePlan, updateSections } from './update-summary.js'
 import { writeNotes } from './write-notes.js'

@@ -1,8 +1,8 @@
 // Turns a question into concepts, each with the forms in which code may write it.
 import { isEnglish } from '../../../domain/answers/is-english.js'
 import type { Search } from '../../../domain/sandbox-protocol.js'
+import type { Shape } from './question-shape.js'
 import { weights } from './ranking-weights.js'
-import type { Shape } from './shape.js'
 import { questionWords, stopWords } from './stop-words.js'
 import { isUnspaced, splitIdentifier, stem, wordParts } from './tokenize.js'
 

@@ -1,7 +1,7 @@
 // All numbers of the ranking. They were tuned by hand on questions about some repositories and checked on others. Small changes have little effect,
 // so more digits would mean nothing.
 
-import type { Shape } from './shape.js'
+import type { Shape } from './question-shape.js'
 
 export const weights = {
   /** Weight of a word before its rarity: question words, prefixes, words of a model and of earlier questions. */

@@ -1,9 +1,9 @@
 // The code of a citation in a small box, while the pointer or the focus is on its number.
 import type { Answer, Citation } from './api-types.js'
+import { placeOf } from './citation-place.js'
 import { renderLines } from './code-lines.js'
 import { findLines } from './code-panel.js'
 import { element } from './dom.js'
-import { placeOf } from './places.js'
 
 const mostLines = 10
 const gap = 6

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shapeOf } from '../../../../../src/handoff/sandbox/program/search/shape.js'
+import { shapeOf } from '../../../../../src/handoff/sandbox/program/search/question-shape.js'
 
 test.each([
   ['question', 'How is a request retried?'],
