@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{b as a,c as b,d as c}from"./chunk-D2KBPUYB.js";import"./chunk-V4GGTX4O.js";import"./chunk-BPOHBC2J.js";import"./chunk-L5JSJH3X.js";import"./chunk-GEC42C34.js";import"./chunk-V2L375NO.js";import"./chunk-OJV4JMDT.js";import"./chunk-YKBBMY7I.js";export{b as checkStaleness,c as checkStalenessByRuns,a as currentCitations};

@@ -1,0 +1,19 @@
+import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
+import{b as w,d as b}from"./chunk-NOVXCJOM.js";import{j as S}from"./chunk-WFEY4IZR.js";import{a as p,d as c,f as y,g as f,j as g,l as h,m,p as x,q as u}from"./chunk-GEC42C34.js";import{a as n}from"./chunk-YKBBMY7I.js";import{hash as _}from"node:crypto";function B(e){return _("sha256",e.map(O).join(`
+`))}n(B,"digestLines");function O(e){return(/[^\t\x20-\x7e]/.test(e)?e.replace(/[\u0000-\u0008\u000a-\u001f\u007f\ufeff\ufffd]/g,""):e).trimEnd()}n(O,"normalizeLine");function k(e,t=6e4){return T(A(w(b(e,t)).split(`
+`)).join(`
+`))}n(k,"cleanModelText");function T(e){return e.split(`
+`).map(t=>t.slice(0,W(t))).join(`
+`).replace(/\n{3,}/g,`
+
+`).replace(/^\n+/,"").trimEnd()}n(T,"tidy");function W(e){let t=e.length;for(;e[t-1]===" "||e[t-1]==="	";)t--;return t}n(W,"endOf");function A(e){let t=[],r;for(let s of e){let o=/^\s*(?:(`{3,})([^`\n]*)$|(~{3,})(.*))/.exec(s),a=o?.[1]??o?.[3]??"",d=(o?.[2]??o?.[4]??"").trim();r&&o&&a.startsWith(r.mark)&&d===""?(j(t,r),r=void 0):r?t.push(s):o?(t.push("",a+/^[\w+#.-]*/.exec(d)[0]),r={mark:a,at:t.length}):/^ {0,3}\[[^\]]*\]:/.test(s)||t.push(L(s).replace(/^\s*(?=~~~)/,"$&\\"))}return r&&j(t,r),t}n(A,"cleanLines");function j(e,t){for(;e.length>t.at&&e.at(-1).trim()==="";)e.pop();e.length===t.at?e.pop():e.push(t.mark)}n(j,"close");function L(e){let t="",r="",s=n(()=>{t+=J(r),r=""},"flush");for(let o=0;o<e.length;){let a=/^`+/.exec(e.slice(o))?.[0]??"",d=a===""?-1:M(e,o+a.length,a.length);e[o]==="\\"&&o+1<e.length?(r+=e.slice(o,o+2),o+=2):a===""?r+=e[o++]:d<0?(r+="\\`".repeat(a.length),o+=a.length):(s(),t+=e.slice(o,d),o=d)}return s(),t}n(L,"cleanLine");function M(e,t,r){for(let s of e.slice(t).matchAll(/`+/g))if(s[0].length===r)return t+s.index+r;return-1}n(M,"closingRun");function J(e){return e.replace(/\]\(/g,"] (").replace(/\]:/g,"]\\:").replace(/<(?=[A-Za-z/!?])/g,"&lt;")}n(J,"withoutMarkup");var l=["What it is and for whom","How it is built","Where to start reading","How to build, test and run it, and its risks"],N={bytes:2e6,statements:60,written:1e3,text:4e3,citations:12,names:40,lines:1e3,path:4096,directories:2e3,words:24},i=N,D=n((e,t)=>{let r=g(e,t);if(r<1)throw new p(`${t} is not the number of a line`);return r},"line"),P=u({path:c(i.path),from:D,to:D,blob:f,digest:y}),z=n((e,t)=>{let r=P(e,t);if(r.to<r.from||r.to-r.from>=i.lines)throw new p(`${t} is not a range of lines`);return r},"evidenceShape"),C=n((e,t)=>q(c(i.text)(e,t)),"sentence"),H=u({text:C,citations:m(z,i.citations),names:x(m(c(i.path),i.names)),opens:x(h("paragraph","item"))}),I=u({directory:c(i.path),words:m(c(60),i.words)}),U=n((e,t)=>{let r=m(u({heading:c(200),statements:m(H,i.statements)}),l.length)(e,t);if(r.length!==l.length)throw new p(`${t} does not have ${l.length} sections`);return r.map(({statements:s},o)=>({heading:l[o],statements:s.filter(V)}))},"sections"),R=u({version:h(1),commit:f,model:c(300),prompts:g,inputTokens:g,sections:U,directories:m(c(i.path),i.directories),words:m(I,i.directories)});function re(e){return S(e,R,"summary.json")}n(re,"decodeSummaryRecord");function ne(e){let{sections:t,words:r,...s}=R(e,""),o=n(({heading:E,statements:v})=>`{"heading":${JSON.stringify(E)},"statements":${$(v)}}`,"section"),d=`${JSON.stringify(s).slice(0,-1)},
+"sections":[
+${t.map(o).join(`,
+`)}
+],
+"words":${$(r)}}
+`;return new TextEncoder().encode(d)}n(ne,"encodeSummaryRecord");var $=n(e=>e.length===0?"[]":`[
+${e.map(t=>JSON.stringify(t)).join(`,
+`)}
+]`,"rows");function q(e){return k(e.replace(/\s+/g," ").trim()).replaceAll(`
+`," ")}n(q,"cleanSentence");var V=n(({text:e})=>e!=="","isSaid");function oe({sections:e}){return e.flatMap(({statements:t})=>t)}n(oe,"statementsOf");export{B as a,l as b,N as c,z as d,H as e,re as f,ne as g,$ as h,q as i,oe as j};
