@@ -72,7 +72,7 @@ describe('a model that thinks before it writes', () => {
 
   test('is asked for search words and for a choice of files with the least effort that it knows', async () => {
     const before = stack.clouds.model.requests.length
-    await answerQuestion(question('Wie wird das Token erneuert und warum so früh?'), stack.makeContext(luna), never)
+    await answerQuestion(question('Wie wird das Token erneuert?'), stack.makeContext(luna), never)
     const sent = stack.clouds.model.requests
       .slice(before)
       .filter(({ method }) => method === 'POST')
