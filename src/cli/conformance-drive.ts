@@ -13,10 +13,14 @@ async function mustConflict(work: Promise<unknown>, what: string): Promise<void>
   if (ended !== undefined) throw broken(`${what} must be refused with a conflict; ${ended}.`)
 }
 
+/** An outage refuses nothing: the same call may be accepted later. */
 async function mustBeRefused(work: Promise<unknown>, what: string): Promise<void> {
   const accepted = await work.then(
     () => true,
-    () => false,
+    (error: unknown) => {
+      if (!isHandoffError(error, 'unauthorized') && !isHandoffError(error, 'forbidden')) throw error
+      return false
+    },
   )
   if (accepted) throw broken(`${what} was accepted.`)
 }

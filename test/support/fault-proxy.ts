@@ -247,7 +247,7 @@ export function routeOf(cloud: CloudName, { method, path }: Pick<RecordedRequest
     .replace(/\/app\/installations\/\d+/, '/app/installations/{id}')
     .replace(/\/users\/[^/]+/, '/users/{login}')
     .replace(/\/applications\/[^/]+/, '/applications/{client}')
-  const asked = cloud === 'drive' || cloud === 'inside' ? query : ''
+  const asked = cloud === 'drive' || cloud === 'inside' ? query.replace(/^after_seq=\d+/, 'after_seq={number}') : ''
   // Each directory of a stage is listed with the same call.
   const route = asked === 'list=1' ? plain.replace(/\/stage\/.+/, '/stage/{path}') : plain
   return `${method} ${route}${asked === '' ? '' : `?${asked}`}`

@@ -45,7 +45,7 @@ export default function setup(project: TestProject): () => void {
  * sandbox does not ask for. drive9 itself handles a refusal.
  */
 const byMount =
-  /\?rename=1$|\/\.handoff-\d+$|^inside +(GET \S+(\/stage\/(analysis|project)\/[^?]+|\.feedback\.json)|DELETE \S+\/stage\/project\/\{path\})$/
+  /\?rename=1$|\/\.handoff-\d+$|^inside +(GET \S+(\/stage\/(analysis|project)\/[^?]+|\/analysis\/(changes(\/\S+|\?list=1)|corrections\.json|\S+\.feedback\.json))|DELETE \S+\/stage\/project\/\{path\})$/
 
 /** If at most this many files are missing, the run says which. */
 const fewFiles = 5

@@ -160,6 +160,15 @@ const calls: Call[] = [
     path: /\/runs\/[^/]+\/analysis\/corrections\.json$/,
     match: byHost,
   },
+  {
+    what: 'looking for corrections whose writing had no reply',
+    repository: () => small,
+    correction: true,
+    method: 'HEAD',
+    path: /\/runs\/[^/]+\/analysis\/corrections\.json$/,
+    match: byHost,
+    after: { method: 'PUT', path: /\/runs\/[^/]+\/analysis\/corrections\.json$/, fault: { kind: 'lose-reply' } },
+  },
   { what: 'beginning an upload', ...upload, method: 'POST', path: /^\/v2\/uploads\/initiate$/ },
   { what: 'asking for addresses', ...upload, method: 'POST', path: /^\/v2\/uploads\/[^/]+\/presign-batch$/ },
   { what: 'sending a part', ...upload, method: 'PUT', path: /^\/s3\//, match: afterSandbox },
@@ -182,7 +191,9 @@ describe.each(calls)('$what', ({ repository, correction, method, path, match, af
     await expectRefused(given, {
       code: 'drive',
       // The reply to HEAD has no body.
-      message: expect.stringMatching(/storage backend unavailable|answered 500 to HEAD .*(notes|[0-9a-f]{40})\.json/),
+      message: expect.stringMatching(
+        /storage backend unavailable|answered 500 to HEAD .*(notes|corrections|[0-9a-f]{40})\.json/,
+      ),
     })
     expect(met()).toBeGreaterThan(0)
   })
