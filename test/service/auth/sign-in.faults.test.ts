@@ -86,10 +86,10 @@ describe.each(faults)('when a call breaks: $kind', (fault) => {
 })
 
 test('a session whose renewal breaks is renewed by the next request, while GitHub kept its refresh token', async () => {
-  at.github.userFlow.tokenSeconds = 1
+  at.github.userFlow.tokenSeconds = 3
   const { browser } = await signedIn()
   at.github.userFlow.tokenSeconds = 28_800
-  await new Promise((resolve) => setTimeout(resolve, 1_100))
+  await new Promise((resolve) => setTimeout(resolve, 3_100))
   const takeBack = breakCalls('POST', /^\/login\/oauth\/access_token$/, { kind: 'answer', status: 500, body: '{}' })
   expect((await browser.call('/api/auth/session')).status).toBeGreaterThanOrEqual(500)
   takeBack()

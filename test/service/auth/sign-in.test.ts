@@ -208,10 +208,10 @@ describe('a session', () => {
   })
 
   test('whose token has ended is renewed at one address, for all tabs', async () => {
-    at.github.userFlow.tokenSeconds = 1
+    at.github.userFlow.tokenSeconds = 3
     const { browser, user } = await signedIn('renewed')
     at.github.userFlow.tokenSeconds = 28_800
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    await new Promise((resolve) => setTimeout(resolve, 3_100))
     expect(await asks(browser)).toEqual({ status: 401, code: 'session-expired' })
     const tab = new Browser(at.here.url)
     tab.cookies.set('handoff-session', browser.cookies.get('handoff-session') ?? '')
