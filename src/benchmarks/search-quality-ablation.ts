@@ -56,6 +56,7 @@ const nothingLearnt: Removal = () => {
 
 const parts: Record<string, Removal> = {
   'learnt weights': nothingLearnt,
+  'short forms of words': set(weights, { abbreviation: 0 }),
   'asking words count less': set(weights, { questionWord: 1 }),
   'words that begin longer ones': set(weights, { prefix: 0 }),
   'title counts more than body': set(weights, { body: 1 }),
@@ -81,7 +82,8 @@ const parts: Record<string, Removal> = {
   'definitions that are named': feature('defines'),
   'what the best files use': feature('uses'),
   'walk along imports': feature('walk'),
-  'what tests test': feature('tested'),
+  'who mentions the best': feature('mentions'),
+  'tests and what they test': feature('tested', 'testOf'),
   'words of imports': feature('imports'),
   'what twins inherit from': set(sizes, { twins: Number.POSITIVE_INFINITY }),
   'declarations follow their code': set(sizes, { declared: 0 }),

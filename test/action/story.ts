@@ -27,7 +27,10 @@ export function watchStory(stack: ActionStack): (step: Step) => Story {
   return (step) => {
     const plain = plainFor(stack)
     const requests = before.flatMap(([name, all, from]) =>
-      all.slice(from).map(({ method, path }) => requestOf(plain(`${name} ${method} ${path.split('?')[0]}`))),
+      all
+        .slice(from)
+        .filter(({ path }) => !isTemporary(path))
+        .map(({ method, path }) => requestOf(plain(`${name} ${method} ${path.split('?')[0]}`))),
     )
     return {
       code: step.code,
@@ -51,6 +54,9 @@ export function watchStory(stack: ActionStack): (step: Step) => Story {
 }
 
 const worded = (name: string) => ['answer', 'citations', 'tokens', 'cost'].includes(name)
+
+/** The mount uploads a file under its temporary name only if its rename comes late. */
+const isTemporary = (path: string) => /\/\.handoff-\d+\.tmp/.test(path)
 
 /** What a mount reads of a directory, and in which pieces things are looked for, is its own affair. */
 function requestOf(request: string): string {

@@ -3,7 +3,7 @@ import { isEnglish } from '../../../domain/answers/is-english.js'
 import type { Search } from '../../../domain/sandbox-protocol.js'
 import type { Shape } from './question-shape.js'
 import { weights } from './ranking-weights.js'
-import { questionWords, stopWords } from './stop-words.js'
+import { abbreviationsOf, questionWords, stopWords } from './stop-words.js'
 import { isUnspaced, splitIdentifier, stem, wordParts } from './tokenize.js'
 
 interface Concept {
@@ -48,6 +48,7 @@ const wordLimit = 100
 interface QueryDraft {
   concepts: Concept[]
   known: Map<string, Concept>
+  forms: Map<string, [number, number]>
 }
 
 export function parseQuestion(
@@ -55,7 +56,7 @@ export function parseQuestion(
   { terms, earlier = [] }: Pick<Search, 'terms' | 'earlier'>,
   shape: Shape = 'question',
 ): Query {
-  const draft: QueryDraft = { concepts: [], known: new Map() }
+  const draft: QueryDraft = { concepts: [], known: new Map(), forms: new Map() }
   const { title, body } = splitTitle(question.slice(0, 8_000), shape)
   const asked = [...addWords(draft, title, 1), ...addWords(draft, body, weights.body)]
   for (const concept of draft.concepts) concept.weight *= 1 + weights.repeated * Math.log2(concept.times)
@@ -135,12 +136,20 @@ function addConcept(draft: QueryDraft, key: string, word: string, weight: number
   const concept = { index: draft.concepts.length, word, weight, exact, times: 1 }
   draft.concepts.push(concept)
   draft.known.set(key, concept)
+  if (!exact) addForms(draft, key, concept)
   return concept
 }
 
-function createMeanings({ known }: QueryDraft, order: readonly Concept[]): Map<string, Meaning> {
-  const words = [...known].filter(([, { exact }]) => !exact)
-  const meanings = new Map<string, Meaning>(words.map(([key, { index }]) => [key, [index, 1]]))
+function addForms({ forms }: QueryDraft, key: string, concept: Concept): void {
+  const put = (form: string, weight: number) => {
+    if (!((forms.get(form)?.[1] ?? 0) >= weight)) forms.set(form, [concept.index, weight])
+  }
+  put(key, 1)
+  for (const short of abbreviationsOf(concept.word)) put(stem(short), weights.abbreviation)
+}
+
+function createMeanings({ forms }: QueryDraft, order: readonly Concept[]): Map<string, Meaning> {
+  const meanings = new Map<string, Meaning>(forms)
   // Two words of a question may be one word in code: file name, filename.
   for (const [index, first] of order.entries()) {
     const second = order[index + 1]

@@ -4,8 +4,9 @@
 import type { Shape } from './question-shape.js'
 
 export const weights = {
-  /** Weight of a word before its rarity: question words, prefixes, words of a model and of earlier questions. */
+  /** Weight of a word before its rarity: question words, abbreviations, prefixes, words of a model and of earlier questions. */
   questionWord: 0.5,
+  abbreviation: 0.6,
   prefix: 0.6,
   modelTerm: 0.9,
   earlierTerm: 0.4,
@@ -61,7 +62,7 @@ export const weights = {
 
 /** What the ranking knows of a file. */
 export const features =
-  'base first second third whole block path name defines named uses walk tested imports hint test documentation example big'.split(
+  'base first second third whole block path name defines named uses walk mentions tested testOf imports hint test documentation example big'.split(
     ' ',
   )
 
@@ -75,7 +76,7 @@ function readTable(text: string): FileWeights {
 }
 
 /** Where learning starts. For questions nothing that was learnt did better on repositories that were left out. */
-export const start = readTable('base 5 defines 0.5 named 10 uses 1 walk 0.8 tested 1 hint 0.6')
+export const start = readTable('base 5 defines 0.5 named 10 uses 1 walk 0.8 mentions 0.6 tested 1 testOf 0.3 hint 0.6')
 /** Learnt from issues and from the history of other projects; `npm run eval:learn` prints them. */
 const report = readTable(
   'base 4.86 first -0.32 second -0.22 third 0.32 whole 0.43 block 1.05 path 0.75 name 0.23 defines 0.62 named 8.2 uses 0.82 tested 1.03 imports 0.94 hint 0.6 test -1.59 documentation -0.91 example -1.3 big 1.06',

@@ -1,4 +1,4 @@
-// How the candidates relate to the best of them: who imports, uses and tests whom. Values are between 0 and 1.
+// How the candidates relate to the best of them: who imports, uses, mentions and tests whom. Values are between 0 and 1.
 
 import type { Outline } from '../../../domain/survey.js'
 import { textOfLine } from './code-regions.js'
@@ -9,6 +9,8 @@ import type { SourceFile } from './source-files.js'
 
 /** How many files, and how many regions of each, contribute the names they use. */
 const useLimits = { files: 6, regions: 4 }
+/** The same for the names they define. Only the best files are certain enough to raise others by their names. */
+const mentionLimits = { files: 3, regions: 3 }
 /** Files whose imports are followed. */
 const importing = 40
 /** A name with more definitions is ambiguous. */
@@ -21,8 +23,11 @@ export interface Relations {
   usedDefinitions: Map<string, number>
   /** By path: a walk along imports that starts at the best files often ends here. */
   walk: Map<string, number>
-  /** By path: one of the best files is a test of it. */
+  /** By path: it mentions names that the best files define. */
+  mentions: Map<string, number>
+  /** By path: one of the best files is a test of it, or it is a test of one. */
   tested: Map<string, number>
+  testOf: Map<string, number>
   /** Path of a file that many files with the same definition inherit from, and these. */
   inherited: Map<string, RankedFile[]>
 }
@@ -39,7 +44,8 @@ export function findRelations(
   return {
     ...findUses(ranked.slice(0, useLimits.files), share, findDefinitions),
     walk: walkImports(ranked, share, imports),
-    tested: findTested(ranked.slice(0, useLimits.files), share, files),
+    mentions: findMentions(ranked, share),
+    ...findTests(ranked, share, files),
     inherited: findInherited(ranked, findDefinitions),
   }
 }
@@ -124,6 +130,27 @@ function linksOf(paths: ReadonlySet<string>, imports: Outline['imports'] = {}): 
   return new Map([...links].filter(([, targets]) => targets.length <= mostLinks))
 }
 
+/** Candidates that mention what the best files define: they use it, test it or explain it. */
+function findMentions(ranked: readonly RankedFile[], share: Share): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const file of ranked.slice(0, mentionLimits.files)) {
+    const names = compoundNames(file)
+    for (const other of ranked) {
+      if (other === file) continue
+      const mentioned = names.filter((name) => other.structure.text.includes(name)).length
+      if (mentioned > 0) raise(found, other.file.path, (share(file) * mentioned) / names.length / 2, true)
+    }
+  }
+  return found
+}
+
+/** Names of more than one word, because a single word is ambiguous. Names with underscores at both ends belong to the language. */
+function compoundNames({ regions }: RankedFile): string[] {
+  const names = regions.slice(0, mentionLimits.regions).flatMap(({ definition, enclosing }) => [definition, enclosing])
+  const compound = names.flatMap((one) => (one && /[a-z\d][A-Z_]|_[a-z]/.test(one.name) ? [one.name] : []))
+  return [...new Set(compound)].filter((name) => name.length > 5 && !/^__.*__$/.test(name))
+}
+
 /** The identifiers of a file's best regions, each with the relative score of the best region that has it. */
 function usedIdentifiers(file: RankedFile, share: number): Map<string, number> {
   const uses = new Map<string, number>()
@@ -141,16 +168,23 @@ function usedIdentifiers(file: RankedFile, share: number): Map<string, number> {
 
 const nameWithoutExtensions = (name: string) => /^\.?[^.]+/.exec(name)?.[0] ?? name
 
-function findTested(best: readonly RankedFile[], share: Share, files: readonly SourceFile[]): Map<string, number> {
+function findTests(ranked: readonly RankedFile[], share: Share, files: readonly SourceFile[]) {
   const byName = new Map<string, SourceFile[]>()
   for (const file of files) {
     if (file.kind !== 'source') continue
     const name = nameWithoutExtensions(file.name).toLowerCase().replace(/^_/, '')
     byName.set(name, [...(byName.get(name) ?? []), file])
   }
+  const shares = new Map(ranked.slice(0, useLimits.files).map((file) => [file.file.path, share(file)]))
   const tested = new Map<string, number>()
-  for (const test of best) for (const { path } of testedFiles(test.file, byName)) raise(tested, path, share(test))
-  return tested
+  const testOf = new Map<string, number>()
+  for (const test of ranked) {
+    for (const { path } of testedFiles(test.file, byName)) {
+      if (shares.has(test.file.path)) raise(tested, path, shares.get(test.file.path)!)
+      if (shares.has(path)) raise(testOf, test.file.path, shares.get(path)!)
+    }
+  }
+  return { tested, testOf }
 }
 
 /** `test_session.py`, `session.test.ts`, `SessionTest.java`, `session_spec.rb` and the fixtures in `session/` test session. */

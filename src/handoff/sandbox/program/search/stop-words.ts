@@ -1,4 +1,4 @@
-// Word lists that hold for every repository: words without meaning, and words of questions.
+// Word lists that hold for every repository: words without meaning, words of questions, and the abbreviations that programmers write.
 
 const list = (text: string) => new Set(text.trim().split(/\s+/))
 
@@ -25,3 +25,28 @@ dependency dependencies flow data execution executed execute invoked invoke invo
 consequences potential optimization optimize complexity leverage leverages facilitate propagate consistent consistency correctly proper
 properly cascading trade-off tradeoff tradeoffs off trade scalability work works working explain explanation describe overview summary summarize
 summarise main goal goals please tell understand organized organised`)
+
+/** Abbreviations of long words. A prefix of four letters and more needs no entry. */
+const abbreviations = new Map(
+  `argument:arg,args arguments:args,arg,kwargs keyword:kw,kwargs,kwarg environment:env,environ directory:dir,dirs document:doc,docs
+documentation:doc,docs docstring:doc string:str integer:int number:num maximum:max minimum:min requirement:req request:req response:resp,res
+message:msg context:ctx configuration:config,cfg,conf config:cfg,conf command:cmd exception:exc,err,error error:err,exc
+attribute:attr,attrs attributes:attrs,attr format:fmt length:len object:obj reference:ref,refs temporary:tmp,temp value:val
+variable:var,vars index:idx package:pkg library:lib database:db identifier:id,ident identity:id representation:repr specification:spec
+parameter:param,params parameters:params,param initialization:init initialize:init initializer:init constructor:init,new,ctor
+authentication:auth authorization:auth application:app utility:util,utils utilities:utils,util regular:re,regex expression:expr
+expressions:expr,exprs function:func,fn callback:cb previous:prev current:cur,curr source:src destination:dst,dest synchronous:sync
+asynchronous:async column:col,cols separator:sep delimiter:delim character:char,chars characters:chars,char position:pos image:img
+button:btn generate:gen generator:gen iterator:iter iteration:iter information:info statistic:stat operator:op operation:op,ops
+multiplication:mul,matmul addition:add subtraction:sub division:div,truediv equality:eq equal:eq comparison:cmp,compare delete:del,rm,remove
+destructor:del cache:cached,lru,memo caching:cache,cached,lru`
+    .split(/\s+/)
+    .map((entry): [string, string[]] => {
+      const [long = '', short = ''] = entry.split(':')
+      return [long, short.split(',')]
+    }),
+)
+
+export function abbreviationsOf(word: string): readonly string[] {
+  return abbreviations.get(word) ?? []
+}

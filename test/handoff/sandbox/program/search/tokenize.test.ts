@@ -42,10 +42,10 @@ function said(question: string, word: string, terms: string[] = []): string[] {
   return meaning.flatMap((number, index) => (index % 2 === 0 ? [query.concepts[number]!.word] : []))
 }
 
-test('code matches other forms, beginnings and joined words of a question', () => {
+test('code matches other forms, abbreviations and joined words of a question', () => {
   const question = 'How does the configuration of the file name decide when a connection expires?'
   expect(said(question, 'config')).toEqual(['configuration'])
-  expect(said(question, 'cfg')).toEqual([])
+  expect(said(question, 'cfg')).toEqual(['configuration'])
   expect(said(question, 'configurations')).toEqual(['configuration'])
   expect(said(question, 'filename')).toEqual(['file', 'name'])
   expect(said(question, 'expiry')).toEqual([])
