@@ -94,7 +94,7 @@ test('sign in, choose, ask, watch, follow a citation, ask on, share the link, op
   expect(await other.locator('main').innerText()).not.toContain('What does refreshToken return?')
   await other.getByRole('button', { name: 'Sign out' }).click()
   await other.getByRole('link', { name: 'Sign in with GitHub' }).waitFor()
-  expect(await other.context().cookies()).toEqual([])
+  await expect.poll(() => other.context().cookies()).toEqual([])
   expect(at.here.machines()).toBe(machines)
 }, 120_000)
 
