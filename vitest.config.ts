@@ -3,8 +3,8 @@ import { defineConfig } from 'vitest/config'
 /** Tests that only compute: they start no process and no server. */
 const unit = ['test/handoff/domain/**/*.test.ts']
 
-/** Tests that break outside calls, kill processes and look for leaks: `npm run test:guarantees`. */
-const guarantees = ['test/guarantees/**/*.test.ts', 'test/**/*.faults.test.ts']
+/** Faults, large inputs, whole tables of variants, and the emulators themselves: `npm run test:guarantees`. */
+const guarantees = ['test/{guarantees,emulators}/**/*.test.ts', 'test/**/*.{faults,large,variants}.test.ts']
 
 const common = {
   setupFiles: 'test/support/setup-file.ts',
@@ -23,7 +23,7 @@ export default defineConfig({
     maxWorkers: 4,
     reporters: ['default'],
     projects: [
-      { extends: true, test: { ...common, name: 'unit', include: unit } },
+      { extends: true, test: { ...common, name: 'unit', include: unit, exclude: guarantees } },
       { extends: true, test: { ...common, name: 'guarantees', include: guarantees } },
       {
         extends: true,

@@ -33,8 +33,8 @@ export const guardFiles: Record<string, GuardFile[]> = {
     },
   ],
   redaction: [
-    inDomain('secrets/redactor', 'secrets/redactor', 'secrets/credential-patterns'),
-    inDomain('secrets/redact-file', 'secrets/redact-file', 'secrets/credential-patterns'),
+    inDomain('secrets/redactor', 'secrets/redactor', 'secrets/credential-patterns', 'secrets/redact.large'),
+    inDomain('secrets/redact-file', 'secrets/redact-file', 'secrets/credential-patterns', 'secrets/redact.large'),
   ],
   'sandbox boundary': [
     inDomain('git-proof', 'git-proof'),
@@ -54,10 +54,10 @@ export const guardFiles: Record<string, GuardFile[]> = {
     inDomain('answers/permalinks', 'answers/permalinks'),
     inDomain('markdown/allowed-links', 'markdown/allowed-links'),
     inDomain('markdown/escape', 'markdown/escape', 'markdown/sanitize'),
-    inDomain('markdown/sanitize', 'markdown/sanitize'),
+    inDomain('markdown/sanitize', 'markdown/sanitize', 'markdown/sizes.large'),
   ],
   'citation verification': [
-    inDomain('citations/verify-citations', 'citations/verify-citations'),
+    inDomain('citations/verify-citations', 'citations/verify-citations', 'citations/verify-citations.large'),
     inDomain('citations/parse-citations', 'citations/parse-citations', 'citations/verify-citations'),
     inDomain('citations/shown-files', 'citations/verify-citations', 'summary/parse-statements'),
     inDomain('citations/cited-lines', 'citations/cited-lines'),

@@ -7,6 +7,7 @@ import { codeAndProse, otherTexts } from '../../support/token-samples.js'
 
 /** The true count. Names of reserved tokens count as plain text. */
 const count = (text: string) => countTokens(text, { disallowedSpecial: new Set() })
+const runs = process.env['LONG'] === '1' ? 3_000 : 60
 const ratioOf = (text: string) => estimateTokens(text) / count(text)
 
 /** Consecutive parts of 4,000 characters; the rest belongs to the last part. */
@@ -48,7 +49,7 @@ describe('the estimate of tokens', () => {
         expect(ratioOf(text)).toBeGreaterThan(0.95)
         expect(ratioOf(text)).toBeLessThan(1.45)
       }),
-      { numRuns: 300 },
+      { numRuns: runs },
     )
   })
 

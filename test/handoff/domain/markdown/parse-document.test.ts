@@ -92,20 +92,6 @@ describe('the tree of a document', () => {
       ],
     })
   })
-
-  it.each([
-    ['long words', 'word '.repeat(100_000)],
-    ['many emphases', '*a* '.repeat(50_000)],
-    ['many rules', '***\n'.repeat(60_000)],
-    ['many empty items', '- \n'.repeat(60_000)],
-    ['wide rows', `${'|a'.repeat(40)}\n${'|-'.repeat(40)}\n${'|\n'.repeat(60_000)}`],
-    ['many headings', '#\n'.repeat(60_000)],
-    ['nested lists', '- - - - - - - - a\n'.repeat(15_000)],
-  ])('stays below the size of a response, and says that something is missing: %s', (_, markdown) => {
-    const blocks = parseDocument(markdown, { repository })
-    expect(JSON.stringify(blocks).length).toBeLessThan(2_500_000)
-    expect(blocks.at(-1)).toEqual({ kind: 'paragraph', content: [text('The rest is too long to be shown here.')] })
-  })
 })
 
 describe('hostile text', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fitMarkdown } from '../../../../src/handoff/domain/markdown/fit.js'
 import { safeMarkdown, safeTable } from '../../../../src/handoff/domain/markdown/sanitize.js'
-import { commentLimit, splitComment } from '../../../../src/handoff/domain/markdown/split.js'
+import { splitComment } from '../../../../src/handoff/domain/markdown/split.js'
 import { hostileMarkdown } from './hostile-markdown.js'
 import { codeIn, findings, wordsIn } from './markdown-tree.js'
 
@@ -91,27 +91,6 @@ describe('a comment that is too long', () => {
       const parts = splitComment(text, 301)
       expect(parts.every((part) => part.isWellFormed() && part.length <= 301)).toBe(true)
       expect(parts.join('').match(/😀/gu)).toHaveLength(400)
-    }
-  })
-
-  it('holds for answers of 200,000 characters', () => {
-    const paragraph = `A sentence about \`code\` that mentions @octocat and #1. ${'word '.repeat(40)}`
-    const answers = [
-      Array.from({ length: 800 }, () => paragraph)
-        .join('\n\n')
-        .slice(0, 200_000),
-      paragraph.repeat(800).slice(0, 200_000),
-      `\`\`\`ts\n${'const a = 1 // @octocat\n'.repeat(9_000)}`.slice(0, 200_000),
-      '/close '.repeat(30_000).slice(0, 200_000),
-      'x'.repeat(200_000),
-      '中'.repeat(200_000),
-    ]
-    // The others differ in nothing that cutting looks at; the long mode has them all.
-    for (const answer of process.env['LONG'] ? answers : answers.slice(0, 3)) {
-      const parts = splitComment(safeMarkdown(answer, { host }))
-      expect(parts.length).toBeGreaterThan(2)
-      expect(parts.every((part) => part.length <= commentLimit)).toBe(true)
-      expect(parts.flatMap((part) => findings(part, host))).toEqual([])
     }
   })
 

@@ -2,7 +2,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { redactSecrets } from '../../../../src/handoff/domain/secrets/redact-file.js'
-import { processorTime } from '../../../support/processor-time.js'
 
 const runs = process.env['LONG'] === '1' ? 1_000 : 50
 const letters = 'aZ3k9QmW2xR7tY5uP1vB8nC4dF6gH0jL'
@@ -171,26 +170,4 @@ test('wherever they stand, values go, lines stay, and a second time changes noth
     }),
     { numRuns: runs * 4 },
   )
-})
-
-test('no text makes it slow', () => {
-  const hostile = [
-    '-----BEGIN PRIVATE KEY-----',
-    'token',
-    'token = ',
-    'a:b@',
-    '://',
-    '://a:',
-    'eyJ',
-    'sk-',
-    'password="',
-    `${'A'.repeat(60)}\n`,
-    'secret_key.',
-  ].map((piece) => piece.repeat(Math.ceil(500_000 / piece.length)))
-  for (const text of [...hostile, `-----BEGIN PRIVATE KEY-----\n${`${body(64)}\n`.repeat(8_000)}`]) {
-    expect(
-      processorTime(() => redactSecrets(text)),
-      text.slice(0, 30),
-    ).toBeLessThan(3_000)
-  }
 })
