@@ -53,6 +53,8 @@ const files = () => here.stack.clouds.drive.readAll().length
 const bytesEach = 1_500
 /** Connections that were closed meanwhile may be opened once more. */
 const moreDescriptors = 40
+/** A connection may hold its last request. */
+const moreRequests = 40
 
 /** Sends them, and waits until as little is held as after the first tenth. Buffers are collected some time after their requests. */
 async function leavesNothing(count: number, send: (index: number) => Promise<unknown>): Promise<void> {
@@ -64,11 +66,14 @@ async function leavesNothing(count: number, send: (index: number) => Promise<unk
     )
   await wave(0, count / 10)
   const [before, stored, reached] = [await instance.held(), files(), here.reached()]
+  await instance.timers()
   await wave(count / 10, count)
   expect([files() - stored, here.reached() - reached]).toEqual([0, 0])
-  await until('memory and descriptors are as they were', async () => {
-    const { held, descriptors } = await instance.held()
-    return held - before.held < bytesEach * count * 0.9 && descriptors - before.descriptors < moreDescriptors
+  await until('no time limit of a request is left', async () => (await instance.timers()) === 0)
+  await until('memory, requests and descriptors are as they were', async () => {
+    const { held, requests, descriptors } = await instance.held()
+    const areFew = requests < moreRequests && descriptors - before.descriptors < moreDescriptors
+    return areFew && held - before.held < bytesEach * count * 0.9
   })
 }
 

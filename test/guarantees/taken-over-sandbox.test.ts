@@ -1,7 +1,7 @@
 // Sandboxes that a repository has taken over. They hold their real tokens and lie in every record: what they wrote and what they say is changed by
 // seeded mutations. Nothing that is not in the commit is served, sealed or quoted; the worst is that something is withheld.
 //
-// SEED=17 replays one; LONG=1 plays ten thousand.
+// SEED=17 replays one; LONG=1 plays ten thousand of each.
 import { deflateRawSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { CompletedAnswer } from '../../src/handoff/domain/answer.js'
@@ -222,7 +222,7 @@ function forgedAnswer(run: string): Uint8Array {
 }
 
 test('Sandbox A cannot put a file beside what it reported, with its real token', async () => {
-  const failures = await runSchedules(schedulesFrom(26, 1_000), storeSchedule, 1)
+  const failures = await runSchedules(schedulesFrom(26, 10_000), storeSchedule, 1)
   console.log(`Sandbox A: ${figuresText(summaries)}`)
   expect(failures).toEqual([])
 }, 3_600_000)

@@ -13,6 +13,9 @@ export function schedulesFrom(short: number, long: number): number[] {
   return Array.from({ length: LONG === '1' ? long : short }, (_, seed) => seed).slice(Number(FIRST_SEED))
 }
 
+/** A line for so many seeds, so that a long run that is stopped has figures. */
+const progressEvery = 250
+
 /** One line for each failing seed, with what replays it. `atOnce` is 1 where scenarios would meet. */
 export async function runSchedules(
   seeds: number[],
@@ -21,6 +24,7 @@ export async function runSchedules(
 ): Promise<string[]> {
   const waiting = [...seeds]
   const failures: string[] = []
+  let done = 0
   const worker = async () => {
     for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
       const { plan, wrong } = await run(seed).catch((error: unknown) => {
@@ -29,6 +33,8 @@ export async function runSchedules(
           wrong: [error instanceof Error ? (error.stack ?? error.message) : String(error)],
         }
       })
+      done += 1
+      if (done % progressEvery === 0) console.log(figuresText({ done, of: seeds.length, failed: failures.length }))
       if (wrong.length === 0) continue
       failures.push(`SEED=${seed} (${plan}): ${[...new Set(wrong)].join('; ')}`)
       // At once: a long run should not have to end before one can begin to look.

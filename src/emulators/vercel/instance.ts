@@ -36,6 +36,9 @@ function takeQueues(): { token: string; deliveryKey: string } | undefined {
   return given === undefined ? undefined : JSON.parse(given)
 }
 
+/** Of the requests that a timer, a listener or a promise still holds, and of those that are not collected yet. */
+const contexts = new Set<WeakRef<object>>()
+
 /** The platform hands a function its token by the context of the request, and lets queues alone into a function with a trigger. */
 function behindPlatform(name: string, found: ServedFunction): ServedFunction {
   if (queues === undefined) return found
@@ -45,8 +48,9 @@ function behindPlatform(name: string, found: ServedFunction): ServedFunction {
       const delivered = request.headers.get(deliveryHeader) === queues.deliveryKey
       if (isConsumer && !delivered) return new Response('NOT_FOUND\n', { status: 404 })
       const context = currentContext()
-      const headers = { ...context.headers, 'x-vercel-oidc-token': queues.token }
-      return runInContext({ ...context, headers }, () => found.fetch(request))
+      const own = { ...context, headers: { ...context.headers, 'x-vercel-oidc-token': queues.token } }
+      contexts.add(new WeakRef(own))
+      return runInContext(own, () => found.fetch(request))
     },
   }
 }
@@ -69,13 +73,14 @@ const platform = await startPlatform({
   }),
 })
 
-/** What is still held: the heap, and the bytes beside it, after everything dead was collected. */
-function held(): number {
+/** What is still held after everything dead was collected: the heap and the bytes beside it, contexts of requests, and descriptors. */
+function held() {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   collect()
   const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
+  for (const context of contexts) if (context.deref() === undefined) contexts.delete(context)
+  return { held: heapUsed + external, requests: contexts.size, descriptors: readdirSync('/proc/self/fd').length }
 }
 
 /** Every timeout of a client or a connection is shorter. */
@@ -89,7 +94,7 @@ const timerWatch = createHook({
 
 process.on('message', (message) => {
   if (message === 'state?') process.send?.({ pending: platform.pending(), memory: process.memoryUsage().rss })
-  if (message === 'held?') process.send?.({ held: held(), descriptors: readdirSync('/proc/self/fd').length })
+  if (message === 'held?') process.send?.(held())
   if (message === 'timers?') {
     process.send?.({ timers: timers.size })
     timerWatch.enable()

@@ -31,8 +31,8 @@ export interface RunningFunctions extends AsyncDisposable {
   lines: string[]
   /** Work in the background, and memory in bytes. */
   state(): Promise<{ pending: number; memory: number }>
-  /** Bytes that are held once what is dead was collected, and open descriptors. */
-  held(): Promise<{ held: number; descriptors: number }>
+  /** Bytes and requests that are held once what is dead was collected, and open descriptors. Requests are counted where there are queues. */
+  held(): Promise<{ held: number; requests: number; descriptors: number }>
   /** Timers for more than a minute that were set since this was first asked, and neither rang nor were cleared. */
   timers(): Promise<number>
   /** Ends it at once, as a platform may. */
