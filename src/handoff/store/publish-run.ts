@@ -105,7 +105,7 @@ export async function findSealed(
   sha: string,
   signal: AbortSignal,
   options: {
-    expected?: RunId
+    expected?: RunId | undefined
     /** Throws if the run must not become canonical. */
     check?: (handoff: Handoff) => void
     /** Finds such a run too, and leaves its pointer to those who may write. */

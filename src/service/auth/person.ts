@@ -21,7 +21,7 @@ export async function callerOfSession(
   if (session === undefined) return undefined
   refuseForeignOrigin(request, url)
   const { user, tokens } = session
-  if (tokens.accessUntil !== undefined && tokens.accessUntil <= Date.now()) throw sessionExpired()
+  if ((tokens.accessUntil ?? Infinity) <= Date.now()) throw sessionExpired()
   const { access } = await app.signIn()
   return personOf(user.id, tokens.access, access, signIn)
 }

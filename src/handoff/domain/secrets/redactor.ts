@@ -106,7 +106,7 @@ const isSpace = (code: number) => code === 32 || (code >= 9 && code <= 13)
 
 function openKey(text: string): number {
   const at = text.lastIndexOf('-----BEGIN ')
-  if (at < 0 || text.length - at > longestKey) return text.length
+  if (text.length - at > longestKey) return text.length
   const rest = text.slice(at)
   const inHeader = /^-----BEGIN [A-Z0-9 ]{0,60}-{0,5}$/.test(rest)
   const inKey = /^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/.test(rest) && !/-----END [A-Z0-9 ]{0,60}-----/.test(rest)
@@ -137,7 +137,7 @@ function replaceRanges(text: string, ranges: Range[], from: number, to: number):
   let result = ''
   let at = from
   for (const range of ranges) {
-    if (range.from < at || range.to > to) continue
+    if (range.to > to) continue
     result += text.slice(at, range.from) + redacted
     at = range.to
   }

@@ -122,11 +122,8 @@ async function byCommit(
   signal: AbortSignal,
 ): Promise<ChosenRun> {
   const run = 'run' in name ? parseRunId(name.run) : undefined
-  const sha = run ? shaOf(run) : parseSha('commit' in name ? name.commit : '')
-  const sealed = await findSealed(context.ports, place, sha, signal, {
-    ...(run ? { expected: run } : {}),
-    readOnly,
-  })
+  const sha = 'commit' in name ? parseSha(name.commit) : shaOf(parseRunId(name.run))
+  const sealed = await findSealed(context.ports, place, sha, signal, { expected: run, readOnly })
   if (!sealed) throw await absent(context, place, sha, run, signal)
   if (run !== undefined && sealed.handoff.run !== run) {
     throw new HandoffError('not-sealed', `Run ${run} does not speak for its commit; run ${sealed.handoff.run} does.`, {
@@ -156,7 +153,7 @@ async function absent(
     })
   }
   const oldest = context.ports.clock.now() - longestAttemptMs
-  const ended = attempts.every(({ modifiedAt }) => modifiedAt !== undefined && Date.parse(modifiedAt) < oldest)
+  const ended = attempts.every(({ modifiedAt }) => Date.parse(modifiedAt ?? '') < oldest)
   if (ended) {
     return new HandoffError('not-sealed', `${what} is not complete: the attempt to summarise it failed.`, {
       next: 'Run the workflow for that commit again.',

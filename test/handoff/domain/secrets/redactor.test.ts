@@ -248,6 +248,12 @@ describe('a text that comes in pieces', () => {
     }
   })
 
+  it('takes no credential for one that begins in a part of a long word that is out already', () => {
+    const text = `${'x'.repeat(4_199)}sk-${'aB3dE6gH9j'.repeat(4)}${'-'.repeat(6_000)} end`
+    expect(makeRedactor([])(text)).toBe(text)
+    for (const lengths of [[8_400, 1], [8_400, 50], [100]]) expect(streamed([], text, lengths).shown).toBe(text)
+  })
+
   it('holds nothing back that is not needed', () => {
     const { pieces } = streamed(
       ['aB3dE6gH9jK2mN5pQ8'],
@@ -326,6 +332,12 @@ describe('what a stream keeps back', () => {
 
   it('no other block', () => {
     expect(pushed(['-----BEGIN CERTIFICATE-----\nabc def '])).toEqual(['-----BEGIN CERTIFICATE-----\nabc def '])
+  })
+
+  it('a private key of 33,000 characters, and no longer one', () => {
+    const start = `${header}\n${'\n'.repeat(32_999 - header.length)}`
+    expect(pushed([start])).toEqual([''])
+    expect(pushed([`${start}\n`])).toEqual([`${start}\n`])
   })
 
   it('a private key without an end not for ever', () => {
