@@ -17,6 +17,7 @@ export const guardFiles: Record<string, GuardFile[]> = {
     { file: 'service/auth/authenticate.ts', tests: ['service/authenticate'] },
     { file: 'service/auth/caller.ts', tests: ['service/authenticate'] },
     { file: 'service/auth/session.ts', tests: ['service/auth/session'] },
+    { file: 'service/auth/person.ts', tests: ['service/auth/person'] },
     { file: 'service/jobs/job.ts', tests: ['service/job'] },
     { file: 'handoff/clients/github/verify-oidc.ts', tests: ['handoff/clients/github/verify-oidc'] },
     { file: 'handoff/clients/github/webhook-signature.ts', tests: ['handoff/clients/github/webhook-signature'] },
@@ -29,8 +30,9 @@ export const guardFiles: Record<string, GuardFile[]> = {
     inDomain('answers/parse-ask-comment', 'answers/comment-event'),
     {
       file: 'handoff/workflows/answer/resolve-run.ts',
-      tests: ['handoff/workflows/which-run', 'handoff/workflows/spelling', 'handoff/workflows/long-refs'],
+      tests: ['handoff/workflows/which-run', 'handoff/workflows/answer/resolve-run'],
     },
+    { file: 'service/auth/repository-access.ts', tests: ['service/auth/repository-access'] },
   ],
   redaction: [
     inDomain('secrets/redactor', 'secrets/redactor', 'secrets/credential-patterns', 'secrets/redact.large'),
@@ -65,7 +67,10 @@ export const guardFiles: Record<string, GuardFile[]> = {
   seal: [
     inDomain('handoff-record', 'handoff-record'),
     inDomain('tombstone', 'tombstone'),
-    { file: 'handoff/store/publish-run.ts', tests: ['handoff/workflows/prune/prune'] },
+    { file: 'handoff/store/publish-run.ts', tests: ['handoff/store/publish-run'] },
+    { file: 'handoff/store/delete-run.ts', tests: ['handoff/store/delete-run'] },
+    { file: 'handoff/store/run-access.ts', tests: ['handoff/store/run-access'] },
     { file: 'handoff/store/run-store.ts', tests: ['handoff/store/run-store'] },
+    { file: 'handoff/workflows/summarise/verify-run.ts', tests: ['handoff/workflows/summarise/verify-run'] },
   ],
 }

@@ -1,10 +1,13 @@
-// Measures whether tests notice when a guard is changed.
-
+// Measures whether tests notice when a guard is changed, and writes the figures into docs/guarantees.md.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { runCommand } from '../../src/cli/command-line.js'
 import { repositoryRoot } from '../../src/cli/sandbox-program.js'
 import { HandoffError } from '../../src/handoff/domain/errors.js'
+import { acceptedSurvivors } from './accepted-survivors.js'
 import { guardFiles } from './guard-files.js'
 import { type MeasuredGuard, measureGuards } from './measure.js'
+import { changeOf, compareSurvivors, figuresTable, type MeasuredFiles, replaceBetween } from './report.js'
 
 const command = {
   name: 'mutants',
@@ -12,10 +15,11 @@ const command = {
   positionals: { usage: '[AREA or FILE below src…]', least: 0, most: 100 },
   options: {},
   example: 'mutants -- redaction',
-  cost: 'nothing; an hour of this machine for all guards.',
+  cost: 'nothing; two hours of this machine for all guards.',
 } as const
 
-const percent = ({ mutants, survivors }: MeasuredGuard) => ((1 - survivors.length / mutants) * 100).toFixed(1)
+const figuresPath = join(repositoryRoot, 'test/mutants/figures.json')
+const documentPath = join(repositoryRoot, 'docs/guarantees.md')
 
 await runCommand(command, async ({ positionals, untilInterrupted }) => {
   const isChosen = (area: string, file: string) =>
@@ -26,15 +30,37 @@ await runCommand(command, async ({ positionals, untilInterrupted }) => {
       next: `Name a file of test/mutants/guard-files.ts, or an area: ${Object.keys(guardFiles).join(', ')}.`,
     })
   }
-  const measured = await measureGuards(
-    repositoryRoot,
-    chosen,
-    ({ file }, { line, was, becomes }, survived) => {
-      if (survived) console.log(`survived  src/${file}:${line}  ${was}  →  ${becomes}`)
-    },
-    untilInterrupted(),
-  )
-  console.log(`\n| guard | changes | noticed |\n| --- | --- | --- |`)
-  for (const one of measured) console.log(`| \`${one.file}\` | ${one.mutants} | ${percent(one)} % |`)
-  return measured.every(({ survivors }) => survivors.length === 0) ? 0 : 1
+  let isExplained = true
+  for await (const measured of measureGuards(repositoryRoot, chosen, untilInterrupted())) {
+    console.log(figuresLine(measured))
+    isExplained = judge(measured) && isExplained
+    writeFigures(measured)
+  }
+  console.log(`\n${figuresTable(guardFiles, readFigures())}`)
+  return isExplained ? 0 : 1
 })
+
+function figuresLine({ file, mutants, survivors }: MeasuredGuard): string {
+  return `src/${file}: ${mutants} changes, ${mutants - survivors.length} noticed`
+}
+
+/** Whether the list explains every change that was not noticed, and nothing else. */
+function judge({ file, survivors }: MeasuredGuard): boolean {
+  const { unexplained, noticed } = compareSurvivors(survivors, acceptedSurvivors[file] ?? [])
+  for (const mutant of unexplained) console.log(`survived  src/${file}:${mutant.line}  ${changeOf(mutant)}`)
+  for (const { code, change } of noticed) console.log(`listed, but noticed  src/${file}: ${code}  ${change}`)
+  return unexplained.length === 0 && noticed.length === 0
+}
+
+function readFigures(): MeasuredFiles {
+  return JSON.parse(readFileSync(figuresPath, 'utf8')) as MeasuredFiles
+}
+
+/** Figures of files that were not measured now stay as they were measured. */
+function writeFigures({ file, mutants, survivors }: MeasuredGuard): void {
+  const now = { ...readFigures(), [file]: { changes: mutants, noticed: mutants - survivors.length } }
+  const figures = Object.fromEntries(Object.entries(now).sort(([a], [b]) => (a < b ? -1 : 1)))
+  writeFileSync(figuresPath, `${JSON.stringify(figures, null, 2)}\n`)
+  const document = readFileSync(documentPath, 'utf8')
+  writeFileSync(documentPath, replaceBetween(document, 'mutants', figuresTable(guardFiles, figures)))
+}

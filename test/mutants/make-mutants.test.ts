@@ -1,8 +1,10 @@
 // Which changes of a source are made, and that each measured guard and its tests exist.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { acceptedSurvivors } from './accepted-survivors.js'
 import { guardFiles } from './guard-files.js'
 import { mutantsOf } from './make-mutants.js'
+import { changeOf, compareSurvivors, figuresTable, replaceBetween } from './report.js'
 
 const changes = async (source: string) =>
   (await mutantsOf('x.ts', source)).map(({ was, becomes }) => `${was} → ${becomes}`)
@@ -29,4 +31,39 @@ test('each measured guard and its tests exist', () => {
     .flat()
     .flatMap(({ file, tests }) => [`src/${file}`, ...tests.map((one) => `test/${one}.test.ts`)])
   expect(named.filter((path) => !existsSync(path))).toEqual([])
+})
+
+test('each accepted survivor is a change of its file, listed as often as it is there at most', async () => {
+  for (const [file, accepted] of Object.entries(acceptedSurvivors)) {
+    const mutants = await mutantsOf(file, readFileSync(`src/${file}`, 'utf8'))
+    expect(compareSurvivors(mutants, accepted).noticed).toEqual([])
+  }
+})
+
+test('a survivor that is not listed is unexplained, and a listed one that is none is named', async () => {
+  const [first, second] = await mutantsOf('x.ts', 'if (a) b')
+  const entry = { code: 'if (a) b', change: changeOf(first!), why: 'x' }
+  expect(compareSurvivors([first!, second!], [entry])).toEqual({ unexplained: [second], noticed: [] })
+  expect(compareSurvivors([], [entry])).toEqual({ unexplained: [], noticed: [entry] })
+  expect(compareSurvivors([first!], [entry, entry])).toEqual({ unexplained: [], noticed: [entry] })
+  expect(compareSurvivors([first!, first!], [entry])).toEqual({ unexplained: [first], noticed: [] })
+})
+
+test('figures are added up by area, and stand in their document', () => {
+  const [one, two] = [
+    { file: 'one.ts', tests: [] },
+    { file: 'two.ts', tests: [] },
+  ]
+  const measured = { 'one.ts': { changes: 30, noticed: 30 }, 'two.ts': { changes: 10, noticed: 8 } }
+  const table = figuresTable({ first: [one, two], second: [{ file: 'three.ts', tests: [] }] }, measured)
+  expect(table.split('\n').slice(2)).toEqual([
+    '| **first** | 40 | 38 | 95.0 % |',
+    '| `one.ts` | 30 | 30 | 100.0 % |',
+    '| `two.ts` | 10 | 8 | 80.0 % |',
+    '| **all** | 40 | 38 | 95.0 % |',
+  ])
+  expect(replaceBetween('a\n<!-- x -->\nold\n<!-- /x -->\nb', 'x', 'new')).toBe(
+    'a\n<!-- x -->\n\nnew\n\n<!-- /x -->\nb',
+  )
+  expect(() => replaceBetween('a', 'x', 'new')).toThrow('has no <!-- x -->')
 })

@@ -3,6 +3,8 @@
 
 export interface Mutant {
   line: number
+  /** The line with the change, as it was. */
+  code: string
   /** What was there, and what stands in its place. */
   was: string
   becomes: string
@@ -32,8 +34,11 @@ export async function mutantsOf(path: string, source: string): Promise<Mutant[]>
   if (errors.length > 0) throw new Error(`${path} cannot be parsed: ${errors[0]!.message}`)
   const edits = editsIn(program as unknown as Node, undefined, source)
   const unique = new Map(edits.map((edit) => [`${edit.start} ${edit.end} ${edit.text}`, edit]))
+  const lines = source.split('\n')
+  const lineOf = (offset: number) => source.slice(0, offset).split('\n').length
   return [...unique.values()].map(({ start, end, text }) => ({
-    line: source.slice(0, start).split('\n').length,
+    line: lineOf(start),
+    code: lines[lineOf(start) - 1]!.trim(),
     was: source.slice(start, end).replace(/\s+/g, ' '),
     becomes: text,
     source: source.slice(0, start) + text + source.slice(end),

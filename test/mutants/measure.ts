@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { GuardFile } from './guard-files.js'
 import { type Mutant, mutantsOf } from './make-mutants.js'
-import type { TestRequest } from './test-process.js'
+import type { TestReply, TestRequest } from './test-process.js'
 
 export interface MeasuredGuard {
   file: string
@@ -18,18 +18,16 @@ export interface MeasuredGuard {
 /** A change may make a test wait for ever. Then the tests' process is ended, and the change counts as noticed. */
 const longestMs = 300_000
 
-export async function measureGuards(
+/** One guard after the other. */
+export async function* measureGuards(
   root: string,
   guards: readonly GuardFile[],
-  onMutant: (guard: GuardFile, mutant: Mutant, survived: boolean) => void,
   signal: AbortSignal,
-): Promise<MeasuredGuard[]> {
+): AsyncGenerator<MeasuredGuard> {
   const copy = copyOf(root)
   const runner = makeRunner(copy)
   try {
-    const measured: MeasuredGuard[] = []
-    for (const guard of guards) measured.push(await measure(copy, guard, runner.run, onMutant, signal))
-    return measured
+    for (const guard of guards) yield await measure(copy, guard, runner.run, signal)
   } finally {
     runner.end()
     rmSync(copy, { recursive: true, force: true })
@@ -39,22 +37,20 @@ export async function measureGuards(
 async function measure(
   copy: string,
   guard: GuardFile,
-  run: (request: TestRequest) => Promise<boolean>,
-  onMutant: (guard: GuardFile, mutant: Mutant, survived: boolean) => void,
+  run: (request: TestRequest) => Promise<TestReply>,
   signal: AbortSignal,
 ): Promise<MeasuredGuard> {
   const changed = join(copy, 'src', guard.file)
   const request = { changed, tests: guard.tests.map((test) => join(copy, `test/${test}.test.ts`)) }
   const source = readFileSync(changed, 'utf8')
-  if (!(await run(request))) throw new Error(`The tests of ${guard.file} fail without a change.`)
+  const unchanged = await run(request)
+  if (unchanged.failed) throw new Error(`Without a change of ${guard.file} fails: ${unchanged.tests.join('; ')}`)
   const mutants = await mutantsOf(changed, source)
   const survivors: Mutant[] = []
   for (const mutant of mutants) {
     signal.throwIfAborted()
     writeFileSync(changed, mutant.source)
-    const survived = await run(request)
-    onMutant(guard, mutant, survived)
-    if (survived) survivors.push(mutant)
+    if (!(await run(request)).failed) survivors.push(mutant)
   }
   writeFileSync(changed, source)
   return { file: guard.file, mutants: mutants.length, survivors }
@@ -72,7 +68,7 @@ function copyOf(root: string): string {
   return copy
 }
 
-/** Whether the tests pass. One process runs them all, and is started anew after it was ended. */
+/** Says whether tests fail. One process runs them all, and is started anew after it was ended. */
 function makeRunner(copy: string) {
   let child: ChildProcess | undefined
   const end = () => {
@@ -89,16 +85,15 @@ function makeRunner(copy: string) {
     await once(started, 'message')
     return started
   }
-  const run = async (request: TestRequest): Promise<boolean> => {
+  const run = async (request: TestRequest): Promise<TestReply> => {
     child ??= await start()
     const waiting = once(child, 'message', { signal: AbortSignal.timeout(longestMs) })
     child.send(request)
     try {
-      const [{ failed }] = (await waiting) as [{ failed: boolean }]
-      return !failed
+      return ((await waiting) as [TestReply])[0]
     } catch {
       end()
-      return false
+      return { failed: true, tests: [] }
     }
   }
   return { run, end }

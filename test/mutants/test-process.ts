@@ -7,6 +7,12 @@ export interface TestRequest {
   tests: string[]
 }
 
+export interface TestReply {
+  failed: boolean
+  /** Names of tests that failed. */
+  tests: string[]
+}
+
 const [root = ''] = process.argv.slice(2)
 const quiet = { onTestRunEnd: () => undefined }
 const vitest = await createVitest('test', { root, watch: false, bail: 1, maxWorkers: 1, reporters: [quiet] })
@@ -16,7 +22,8 @@ process.on('message', async ({ changed, tests }: TestRequest) => {
   vitest.invalidateFile(changed)
   const specifications = await vitest.globTestSpecifications(tests)
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
-  const failed = testModules.some((module) => module.state() === 'failed') || unhandledErrors.length > 0
-  process.send!({ failed, modules: testModules.length })
+  const failed = testModules.filter((module) => module.state() === 'failed')
+  const names = failed.flatMap((module) => [...module.children.allTests('failed')].map(({ fullName }) => fullName))
+  process.send!({ failed: failed.length + unhandledErrors.length > 0, tests: names } satisfies TestReply)
 })
 process.send!('ready')
