@@ -22,7 +22,8 @@ process.on('message', async ({ changed, tests }: TestRequest) => {
   vitest.invalidateFile(changed)
   const specifications = await vitest.globTestSpecifications(tests)
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
-  const failed = testModules.filter((module) => module.state() === 'failed')
+  // Modules of earlier runs are among them.
+  const failed = testModules.filter((module) => tests.includes(module.moduleId) && module.state() === 'failed')
   const names = failed.flatMap((module) => [...module.children.allTests('failed')].map(({ fullName }) => fullName))
   process.send!({ failed: failed.length + unhandledErrors.length > 0, tests: names } satisfies TestReply)
 })
