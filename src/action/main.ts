@@ -1,6 +1,7 @@
 // The main step of the Action. It loads little at start: the work is loaded when an event asks for it.
 
 import { HandoffError } from '../handoff/index.js'
+import { keepHeapSmall } from '../handoff/util/heap.js'
 import { describeError, formatFailure } from './error-message.js'
 import { readContext } from './event-context.js'
 import { readOptions } from './inputs.js'
@@ -9,6 +10,7 @@ import { makeRunner } from './runner.js'
 import { makeStateWriter } from './saved-state.js'
 import { start } from './start.js'
 
+keepHeapSmall()
 const environment = process.env
 const runner = makeRunner()
 

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { type Commit, createContext, parseSettings, type RunEvent, summarise } from '../handoff/index.js'
+import { keepHeapSmall } from '../handoff/util/heap.js'
 
 export interface PushTask {
   commit: Commit
@@ -19,6 +20,7 @@ export interface PushReport {
   steps: Record<string, number>
 }
 
+keepHeapSmall()
 const task = JSON.parse(process.argv[2] ?? '{}') as PushTask
 const events: RunEvent[] = []
 const context = createContext(parseSettings(task.settings), {
@@ -32,10 +34,17 @@ const { commit, attempt } = task
 await summarise({ commit, attempt, force: true }, context, AbortSignal.timeout(600_000))
 const report: PushReport = {
   milliseconds: performance.now() - start,
-  peakMegabytes: process.resourceUsage().maxRSS / 1_000,
+  peakMegabytes: await peakMegabytes(),
   steps: {},
 }
 for (const event of events) {
   if (event.type === 'step-end') report.steps[event.step] = (report.steps[event.step] ?? 0) + event.milliseconds
 }
 process.stdout.write(`${JSON.stringify(report)}\n`)
+
+/** Linux counts the memory of the parent in `resourceUsage().maxRSS`, up to the moment in which the child's program starts. Not in this file. */
+async function peakMegabytes(): Promise<number> {
+  const status = await readFile('/proc/self/status', 'utf8').catch(() => '')
+  const [, kilobytes = process.resourceUsage().maxRSS] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? []
+  return Number(kilobytes) / 1_000
+}

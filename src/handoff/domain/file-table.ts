@@ -1,5 +1,6 @@
 // Decodes `analysis/files.json`. A sandbox with a hostile repository wrote it, so every row is validated.
 import * as read from '../util/decode.js'
+import { parseRows } from '../util/json-rows.js'
 import { HandoffError } from './errors.js'
 import { quote } from './run.js'
 import type { FileTable } from './survey.js'
@@ -25,7 +26,10 @@ const shape = read.object({
 
 export function readFileTable(bytes: Uint8Array): FileTable {
   try {
-    return read.decodeJson(new TextDecoder().decode(bytes), shape) as FileTable
+    const files: ReturnType<typeof row>[] = []
+    const rest = parseRows(bytes, 'files', (entry, index) => files.push(row(entry, `files[${index}]`)))
+    const table = shape(rest, '')
+    return (files.length > 0 ? { ...table, files } : table) as FileTable
   } catch (error) {
     if (!(error instanceof read.DecodeError)) throw error
     throw new HandoffError('sandbox', `The table of files cannot be read: ${quote(error.message)}.`, {

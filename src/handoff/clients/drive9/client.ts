@@ -88,6 +88,7 @@ export function makeDrive(settings: DriveSettings): Drive {
       bytes: (piece) => {
         bytes += piece.length
         hash.update(piece)
+        release(piece)
       },
     })
     return found ? { bytes, sha256: hash.digest('hex') } : null
@@ -224,6 +225,14 @@ export function makeDrive(settings: DriveSettings): Drive {
     issueToken,
     revokeToken,
   }
+}
+
+/**
+ * Frees the memory of a piece that has no other user, which the garbage collector does tens of megabytes later. A piece of a larger buffer may
+ * have neighbours in use.
+ */
+function release({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
 function hostOf(server: string): string {

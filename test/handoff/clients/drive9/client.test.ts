@@ -446,6 +446,22 @@ describe('bodies that do not come as they should', () => {
     expect(most).toBeGreaterThan(0)
     expect(most, 'of 300 MB, the sending side counted too').toBeLessThan(150 * 1024 * 1024)
   })
+
+  test('a digest gives the memory of each piece back at once, except where it is shared', async () => {
+    const own = new Uint8Array([1, 2])
+    const shared = new Uint8Array([3, 4, 5])
+    const pieces = [own, shared.subarray(0, 2)]
+    async function* body() {
+      yield* pieces
+    }
+    const send = async () => ({ status: 200, header: () => null, body: body(), drop: () => undefined })
+    const found = await makeDrive({ server: 'http://localhost', key: 'key', clock, send }).digest('/a', signal)
+    const sha256 = createHash('sha256')
+      .update(new Uint8Array([1, 2, 3, 4]))
+      .digest('hex')
+    expect(found).toEqual({ bytes: 4, sha256 })
+    expect([own, shared].map(({ buffer }) => buffer.detached)).toEqual([true, false])
+  })
 })
 
 describe('writes whose answer is lost', () => {
