@@ -76,7 +76,7 @@ test.each<[string, string]>([
   expect(tokens().map(({ revoked }) => revoked)).toEqual([true])
 })
 
-test('if the token cannot be revoked either, the first error is told', async () => {
+test('if the token cannot be revoked either, the first error is reported', async () => {
   const broken: Drive = {
     ...drive,
     write: async () => {

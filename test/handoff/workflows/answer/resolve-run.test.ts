@@ -1,4 +1,4 @@
-// Which run answers for a run id, a commit or a ref, and what a caller is told where none does.
+// Which run answers for a run id, a commit or a ref, and what a caller learns where none does.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { HandoffError } from '../../../../src/handoff/domain/errors.js'
 import { layoutAsSpelled, type RunId } from '../../../../src/handoff/domain/run.js'
@@ -57,7 +57,7 @@ test.each<[string, RunName]>([
   expect(asked).toEqual([])
 })
 
-test('never summarised, being made and failed are told apart, of a commit and of a run', async () => {
+test('never summarised, being made and failed are kept apart, of a commit and of a run', async () => {
   const [made, failed] = [there.attempt(sha(2)), await there.daysAgo(1, async () => there.attempt(sha(3)))]
   there.attempt(sha(3).replace(/.$/, '9'))
   const never = { code: 'not-found', message: expect.stringMatching(/was never summarised/) }
