@@ -3,7 +3,8 @@
 // grants something, is nothing a model should hand to people.
 
 const repositoryPage = /^\/[\w.~-]+\/[\w.~-]+\/?$/
-const repositoryFile = /^(\/[\w.~-]+(?:\/[\w.~-]+){1,9})\/(?:-\/)?(?:blob|tree|blame|src)\/[^\s]+$/
+const repositoryFile = /^(\/[\w.~-]+(?:\/[\w.~-]+){1,9}?)\/(?:-\/)?(?:blob|tree|blame|src)\/[^\s]+$/
+const belowRepository = /^(?:\/?|\/(?:-\/)?(?:blob|tree|blame|src)\/[^\s]+)$/
 const otherPages = /\/(?:issues?|pulls?|commits?|compare|discussions?|merge_requests)(?:\/|$)/i
 const reservedOwners =
   /^\/(?:login|logout|settings|orgs|apps|sessions|oauth|users|notifications|organizations|enterprises)\//i
@@ -18,12 +19,19 @@ export function allowedAddress(address: string, host: string | undefined, reposi
   const url = parsed(address)
   if (url === null || url.host !== host.toLowerCase() || url.username !== '' || url.password !== '') return null
   const { pathname } = url
-  const place = repositoryFile.exec(pathname)?.[1] ?? repositoryPage.exec(pathname)?.[0]
+  const place = repository === undefined ? anyPlace(pathname) : ownPlace(pathname, repository)
   if (place === undefined || encodedControls.test(pathname)) return null
-  if (repository !== undefined && place.replace(/\/$/, '').toLowerCase() !== `/${repository}`.toLowerCase()) return null
   if (otherPages.test(place) || reservedOwners.test(pathname)) return null
   const line = /^#L\d+(?:-L?\d+)?$/.test(url.hash) ? url.hash : ''
   return writtenAddress(`${url.origin}${pathname}${line}`)
+}
+
+const anyPlace = (pathname: string) => repositoryFile.exec(pathname)?.[1] ?? repositoryPage.exec(pathname)?.[0]
+
+function ownPlace(pathname: string, repository: string): string | undefined {
+  const home = pathname.slice(0, repository.length + 1)
+  const isOwn = home.toLowerCase() === `/${repository}`.toLowerCase()
+  return isOwn && belowRepository.test(pathname.slice(home.length)) ? home : undefined
 }
 
 function parsed(address: string): URL | null {

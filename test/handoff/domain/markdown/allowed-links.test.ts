@@ -82,3 +82,14 @@ test.each<[string, boolean]>([
 ])('within one repository, %s: %s', (address, allowed) => {
   expect(allowedAddress(address, host, 'Octo/tools') !== null).toBe(allowed)
 })
+
+test.each(['src', 'tree', 'blob', 'blame'])(
+  'files below a folder of the name %s are files of the repository',
+  (folder) => {
+    const address = `https://github.com/octo/tools/blob/abc/${folder}/a.ts#L1`
+    expect(allowedAddress(address, host, 'octo/tools')).toBe(address)
+    const nested = `https://github.com/group/${folder}/part/tools/-/blob/abc/${folder}/a.ts#L1`
+    expect(allowedAddress(nested, host, `group/${folder}/part/tools`)).toBe(nested)
+    expect(allowedAddress(nested, host, 'group/other')).toBeNull()
+  },
+)
