@@ -1,10 +1,12 @@
 // `/correct` through the webhook: one permission, one job, the correction in the directory, in the comment and over HTTP.
+import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
 import type { Pull, Repository } from '../../src/emulators/github/state.js'
 import { decodeCorrections } from '../../src/handoff/domain/corrections/correction.js'
 import { until } from '../support/until.js'
-import { call, type Deployment, deploy, name, post, webhookSecrets } from './kit.js'
+import { call, type Deployment, deploy, name, post, token, webhookSecrets } from './kit.js'
+import { connect } from './mcp/kit.js'
 
 let here: Deployment
 let github: LocalGitHub
@@ -58,6 +60,17 @@ async function answered(question: string) {
   await here.quiet()
 }
 
+/** A stored answer as an OpenAI client, and as an agent over MCP, are told it. */
+async function readElsewhere(question: string): Promise<string[]> {
+  const openai = new OpenAI({ baseURL: `${here.url}/v1`, apiKey: token, maxRetries: 0 })
+  const messages = [{ role: 'user' as const, content: question }]
+  const { choices } = await openai.chat.completions.create({ model: `${name}@${here.run.run}`, messages })
+  await using agent = await connect(here.url, 'modern')
+  const asked = { repository: name, ref: here.run.run, question }
+  const { content } = await agent.callTool({ name: 'ask_question', arguments: asked })
+  return [String(choices[0]!.message.content), JSON.stringify(content)]
+}
+
 test('someone who may ask and not write causes one request for the permission, and nothing else', async () => {
   const before = kept()
   await answered('How is the token refreshed?')
@@ -94,6 +107,20 @@ test('a writer’s correction stands in the comment, with the run and with the a
   expect(kept()).toEqual([])
   expect(ours()[0]!.body).not.toContain('Correction')
   expect((await call(here.url, `/api/runs/${run}?repository=${name}`)).body.corrections).toEqual([])
+}, 60_000)
+
+test('OpenAI clients and agents are told the correction behind its sentence', async () => {
+  const question = 'How is the token refreshed?'
+  const asked = await post(here.url, { repository: name, pull: pull.number, question, comment: true })
+  expect(asked.body.status).toBe('done')
+  const { comment } = await say('wanda', '/correct It comes from the partner, see src/token.ts:3-4.')
+  await new Promise((r) => setTimeout(r, 9000)); console.log(github.reactionsOf(comment), ours().map(({ body }) => body), kept(), asked.body.comment, asked.body.id)
+  await reacted(comment, 'rocket')
+  const told = /`src\/token\.ts:\d+[^\n]*\*\*Correction\*\* by `wanda`, \d{4}-\d\d-\d\d: It comes from the partner/
+  for (const text of await readElsewhere(question)) expect(text).toMatch(told)
+  expect(kept()).toMatchObject([{ answer: asked.body.id }])
+  await reacted((await say('wanda', '/correct --remove')).comment, 'rocket')
+  for (const text of await readElsewhere(question)) expect(text).not.toContain('Correction')
 }, 60_000)
 
 test('a list that cannot be read or written costs the correction, and no answer', async () => {

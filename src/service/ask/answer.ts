@@ -1,10 +1,10 @@
 // Answers a question that was looked up: at once, in time, or later by a job.
 import type * as Product from '../../handoff/index.js'
-import { storedAnswer } from '../../handoff/index-for-stored-answers.js'
+import { showCorrections, storedAnswer } from '../../handoff/index-for-stored-answers.js'
 import type { App } from '../app.js'
 import { logFieldsFor } from '../http/http-function.js'
 import { stopper, type Times } from '../http/request-deadline.js'
-import { answerView, listedAnswerView } from '../http/responses.js'
+import { answerView, listedAnswerView, placeOf } from '../http/responses.js'
 import type { Job } from '../jobs/job.js'
 import type { Found } from './question.js'
 
@@ -97,3 +97,10 @@ export const viewAnswer = ({ settings }: App, { run, record, ...more }: Answer) 
 /** Without the cited lines, and without the words as nodes, whose making takes as long as the rest of a stored answer. */
 export const viewListedAnswer = ({ settings }: App, { run, record, ...more }: Answer) =>
   listedAnswerView(settings.github, run, record, more)
+
+/** For clients that show one text: corrections stand behind their sentences, and below it is what became of the lines. */
+export function viewAnswerAsText(app: App, answer: Answer) {
+  const { markdown, ...view } = viewListedAnswer(app, answer)
+  const corrected = showCorrections(markdown, answer.corrections ?? [], placeOf(app.settings.github, answer.run.handoff))
+  return { ...view, content: view.stale === undefined ? corrected : `${corrected}\n\n${view.stale.told}` }
+}

@@ -1,7 +1,7 @@
 // An answer in OpenAI's form: Markdown with links, and each citation as an annotation of its link.
 
 import type { App } from '../app.js'
-import { type Answer, viewListedAnswer } from '../ask/answer.js'
+import { type Answer, viewAnswerAsText } from '../ask/answer.js'
 
 interface Annotation {
   type: 'url_citation'
@@ -25,8 +25,7 @@ interface Usage {
 }
 
 export function chatAnswer(app: App, answer: Answer): ChatAnswer {
-  const { id, markdown, citations, completedAt, truncated, reused, usage, stale } = viewListedAnswer(app, answer)
-  const content = stale === undefined ? markdown : `${markdown}\n\n${stale.told}`
+  const { id, content, citations, completedAt, truncated, reused, usage } = viewAnswerAsText(app, answer)
   return {
     id: `chatcmpl-${id}`,
     created: Math.floor(Date.parse(completedAt) / 1_000),
