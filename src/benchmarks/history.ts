@@ -48,8 +48,19 @@ interface HistoryReport {
   /** Pushes that sent tokens without a changed source file, and of these without any changed file that was read. */
   paidWithoutSource: number
   paidWithoutChange: number
-  /** The last summary beside one written from nothing at the same commit. */
-  drift: { statements: number; freshStatements: number; sameDirectories: number; cited: number }
+  drift: Drift
+}
+
+/** The last summary beside one written from nothing at the same commit. */
+interface Drift {
+  statements: number
+  freshStatements: number
+  cited: number
+  /** Of the directories that the fresh one cites, the share that the kept one cites; and that a fresh one of the first commit cites. */
+  sameDirectories: number
+  sameDirectoriesAtFirst: number
+  /** Directories whose source came after the first commit, and how many of them each summary cites. */
+  newDirectories: { all: number; cited: number; citedByFresh: number }
 }
 
 const run = promisify(execFile)
@@ -101,8 +112,16 @@ function describeReport({
     `pushes that sent tokens: ${paidWithoutSource} without changed source code, ${paidWithoutChange} without any changed file that is read`,
     `stale statements unmarked: ${checks.stale.length} of ${checks.citations} citations checked; kept although git’s diff touches the lines: ${checks.rewritten}`,
     `deleted paths named: ${checks.deleted.length}; top-level directories not named: ${checks.uncovered.length}`,
-    `drift: ${drift.statements} statements, ${percent(drift.cited)} cite lines; a fresh run has ${drift.freshStatements}; of the directories that it cites, ${percent(drift.sameDirectories)} are cited`,
+    ...describeDrift(drift),
     ...[...checks.stale, ...checks.deleted, ...checks.uncovered].slice(0, 20).map((text) => `  ${text}`),
+  ]
+}
+
+function describeDrift({ newDirectories: { all, cited, citedByFresh }, ...drift }: Drift): string[] {
+  return [
+    `drift: ${drift.statements} statements, ${percent(drift.cited)} cite lines; a fresh run has ${drift.freshStatements}`,
+    `  of the directories that a fresh run cites, ${percent(drift.sameDirectories)} are cited; a fresh run of the first commit cites ${percent(drift.sameDirectoriesAtFirst)} of them`,
+    `  of ${all} directories with new source since the first commit, ${cited} are cited; a fresh run cites ${citedByFresh}`,
   ]
 }
 
@@ -123,6 +142,7 @@ export async function measureHistory(gitDirectory: string, commits: number): Pro
   let request = await order(history[0]!)
   let written = await writeSummary(request)
   const first = written
+  const directoriesAtFirst = sourceDirectories(request)
   await checks.check(history[0]!, request.table!, written.record)
   const pushes: PushRow[] = []
   for (const commit of history.slice(1)) {
@@ -147,7 +167,12 @@ export async function measureHistory(gitDirectory: string, commits: number): Pro
     checks: checks.found,
     paidWithoutSource: pushes.filter((push) => push.source === 0 && push.inputTokens > 0).length,
     paidWithoutChange: pushes.filter((push) => push.files === 0 && push.inputTokens > 0).length,
-    drift: driftOf(written.record, fresh.record),
+    drift: driftOf({
+      first: first.record,
+      kept: written.record,
+      fresh: fresh.record,
+      added: sourceDirectories(request).filter((path) => !directoriesAtFirst.includes(path)),
+    }),
   }
 }
 
@@ -219,19 +244,33 @@ function changedFiles(before: FileTable, { survey: seen, table }: SummaryInput) 
   return [...[...chosen.values()].filter(({ path, blob }) => former.get(path) !== blob), ...gone]
 }
 
-function driftOf(kept: SummaryRecord, fresh: SummaryRecord): HistoryReport['drift'] {
-  const directories = (record: SummaryRecord) =>
-    new Set(
-      statementsOf(record).flatMap(({ citations }) =>
-        citations.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf('/')))),
-      ),
-    )
-  const [mine, theirs] = [directories(kept), directories(fresh)]
+const directoryOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')))
+
+const sourceDirectories = ({ survey: seen }: SummaryInput) => [
+  ...new Set(seen.texts.filter(({ kind }) => kind === 'source').map(({ path }) => directoryOf(path))),
+]
+
+const citedDirectories = (record: SummaryRecord) => [
+  ...new Set(statementsOf(record).flatMap(({ citations }) => citations.map(({ path }) => directoryOf(path)))),
+]
+
+function driftOf(summaries: {
+  first: SummaryRecord
+  kept: SummaryRecord
+  fresh: SummaryRecord
+  added: string[]
+}): Drift {
+  const [first, kept, fresh] = [summaries.first, summaries.kept, summaries.fresh].map(citedDirectories)
+  const common = (all: string[], others = kept!) => all.filter((path) => others.includes(path)).length
+  const share = (others: string[]) => (fresh!.length === 0 ? 1 : common(fresh!, others) / fresh!.length)
+  const { added } = summaries
   return {
-    statements: statementsOf(kept).length,
-    freshStatements: statementsOf(fresh).length,
-    sameDirectories: theirs.size === 0 ? 1 : [...theirs].filter((path) => mine.has(path)).length / theirs.size,
-    cited: citedShare(kept),
+    statements: statementsOf(summaries.kept).length,
+    freshStatements: statementsOf(summaries.fresh).length,
+    cited: citedShare(summaries.kept),
+    sameDirectories: share(kept!),
+    sameDirectoriesAtFirst: share(first!),
+    newDirectories: { all: added.length, cited: common(added), citedByFresh: common(added, fresh!) },
   }
 }
 

@@ -25,8 +25,8 @@ interface SectionUpdate {
   most: number
 }
 
-/** Statements of a section beyond which new files add no more. */
-const longestSection = 16
+/** Statements of a section beyond which new files add no more, and beyond which new directories add none either. */
+const longestSection = { files: 16, directories: 24 }
 /** Lines shown around lost ones, on each side, and of a new file. */
 const aroundLines = 15
 const newFileLines = 60
@@ -43,7 +43,10 @@ export function planUpdate(context: SummaryContext, previous: PreviousSummary, c
     pathIndex: context.facts.pathIndex,
   })
   const fresh = newFiles(context, changes)
-  const requests = kept.sections.map((section, index) => planSection(context, section, fresh.get(index) ?? []))
+  const isNewDirectory = newDirectories(previous)
+  const requests = kept.sections.map((section, index) =>
+    planSection(context, section, roomFor(section, fresh.get(index) ?? [], isNewDirectory)),
+  )
   return { previous, kept, requests }
 }
 
@@ -59,7 +62,7 @@ function newFiles({ facts }: SummaryContext, { added, grown }: TableChanges): Ma
   const bySection = Map.groupBy(fresh, (file) => sectionOf(file))
   const ranked = [...bySection].map(([section, files]): [number, SourceFile[]] => [
     section,
-    files.sort((a, b) => a.rank - b.rank).slice(0, mostNewFiles),
+    files.sort((a, b) => a.rank - b.rank),
   ])
   return new Map(ranked)
 }
@@ -72,13 +75,35 @@ function sectionOf({ path, kind }: SourceFile): number {
   return sectionByKind[kind] ?? -1
 }
 
+const directoryOf = (path: string) => path.slice(0, path.lastIndexOf('/') + 1)
+
+function newDirectories({ table }: PreviousSummary): (path: string) => boolean {
+  const known = new Set(table.files.map(({ path }) => directoryOf(path)))
+  return (path) => !known.has(directoryOf(path))
+}
+
+/** The new files that get a statement: the first one of each new directory, then the others. A full section still has room for new directories. */
+function roomFor(
+  { kept, lost }: KeptSection,
+  fresh: readonly SourceFile[],
+  isNewDirectory: (path: string) => boolean,
+): SourceFile[] {
+  const left = (most: number) => Math.max(0, most - kept.length - lost.length)
+  const first = Map.groupBy(
+    fresh.filter(({ path }) => isNewDirectory(path)),
+    ({ path }) => directoryOf(path),
+  )
+  const ofDirectories = [...first.values()].map(([file]) => file!).slice(0, left(longestSection.directories))
+  const others = fresh.filter((file) => !ofDirectories.includes(file))
+  const ofFiles = others.slice(0, Math.max(0, left(longestSection.files) - ofDirectories.length))
+  return [...ofDirectories, ...ofFiles].slice(0, mostNewFiles)
+}
+
 function planSection(
   context: SummaryContext,
   section: KeptSection,
-  fresh: readonly SourceFile[],
+  added: readonly SourceFile[],
 ): SectionUpdate | undefined {
-  const room = Math.max(0, longestSection - section.kept.length)
-  const added = fresh.slice(0, Math.max(0, room - section.lost.length))
   const files = mergeLines([...lostLines(context, section), ...added.map(firstLines)])
   if (files.length === 0) return undefined
   const lost = section.lost.map(({ statement }) => statement)

@@ -145,6 +145,22 @@ describe('new files', () => {
       before = previousOf(await writeSummary(request), request)
     }
     for (const section of before.record.sections) expect(section.statements.length).toBeLessThanOrEqual(16)
+    for (let index = 0; index < 10; index++)
+      now = { ...now, [`plugins/${index}/start.ts`]: `export const p${index} = 1\n` }
+    const model = scriptedModel()
+    for (let push = 0; push < 3; push++) {
+      now = {
+        ...now,
+        [`more/${push}/start.ts`]: `export const m${push} = 1\n`,
+        [`core/late${push}.ts`]: 'export let b\n',
+      }
+      const request = await order(now, model, { previous: before })
+      before = previousOf(await writeSummary(request), request)
+    }
+    const shown = model.requests.flatMap((request) => readPrompt(request).files.map(({ path }) => path))
+    expect(shown.length, 'a full section takes a file of each new directory, until it is half as long again').toBe(8)
+    expect(shown.filter((path) => path.startsWith('core/'))).toEqual([])
+    for (const section of before.record.sections) expect(section.statements.length).toBeLessThanOrEqual(24)
   })
 })
 
