@@ -26,40 +26,6 @@ export function createAnswer(question: string) {
   return { node, title, words, badge, problem, rest, slot }
 }
 
-export type Draft = ReturnType<typeof createDraft>
-
-/** A citation as models write it, with a quote that is longer than most sentences; and one that is not written to its end. */
-const writtenCitation = /\[\[([^\s"[\]]{1,300})\s"[^"\n]{0,300}"\]\]/g
-const openCitation = /\[\[[^[\]\n]{0,600}\]?$/
-
-/** Shows the text as the model writes it: plain, because only the finished answer is parsed and checked. */
-export function createDraft({ words }: AnswerParts) {
-  const text = document.createTextNode('')
-  let written = ''
-  let isOld = false
-  const hold = () => words.classList.add('held')
-  return {
-    append(piece: string) {
-      if (!text.parentNode) fill(words, element('p', { class: 'draft' }, text))
-      written = (isOld ? '' : written) + withoutBidi(piece)
-      isOld = false
-      words.classList.remove('held')
-      text.data = written.replace(writtenCitation, '[$1]').replace(openCitation, '')
-    },
-    /** The text is paler until it goes on. */
-    hold,
-    /** … until other text replaces it. */
-    replace() {
-      isOld = true
-      hold()
-    },
-    end() {
-      words.classList.remove('held')
-    },
-    hasText: () => written !== '' && !isOld,
-  }
-}
-
 /** Shows the checked answer. */
 export function showAnswer(parts: AnswerParts, answer: Answer, view: RunView): void {
   const citations = new Map(answer.citations.map((citation) => [citation.label, citation]))

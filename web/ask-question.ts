@@ -1,9 +1,10 @@
 // From a question to its answer on the page: reads the stream and draws its steps. After a lost connection it continues the stream, looks for the answer, or
 // asks again.
 import { announce } from './announce.js'
-import { type AnswerParts, createDraft, type Draft } from './answer.js'
+import type { AnswerParts } from './answer.js'
 import { lostConnection, Problem, quickStartMs } from './api-client.js'
 import type { Answer, FailedAnswer, ProblemDocument, Question, StatusEvent } from './api-types.js'
+import { createDraft, type Draft } from './draft.js'
 import { clearProblem, showProblem } from './error-panel.js'
 import type { ServerEvent } from './event-source.js'
 import { seconds } from './format.js'

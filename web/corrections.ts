@@ -11,7 +11,7 @@ export function correctionList(corrections: readonly Correction[] | undefined, l
     const time = element('time', { datetime: at, title: exactTime(at) }, at.slice(0, 10))
     return element('li', {}, element('strong', {}, plainName(by)), ', ', time, `: ${withoutBidi(text)} `, ...lines)
   })
-  return element('section', { class: 'sources' }, element('h4', {}, 'Corrections'), element('ul', {}, items))
+  return element('section', { class: 'corrections' }, element('h2', {}, 'Corrections'), element('ul', {}, items))
 }
 
 function placeLink(label: string, url: string | null, link: CheckLink): Child {

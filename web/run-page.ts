@@ -6,7 +6,7 @@ import { element, fill, find, focusOn } from './dom.js'
 import { refreshEarlier, showEarlier } from './earlier-questions.js'
 import { clearProblem, showProblem } from './error-panel.js'
 import { showExamples } from './examples.js'
-import { plainName, shortCommit } from './format.js'
+import { plainName, shortCommit, timeAgo } from './format.js'
 import { onPlainClick } from './link-click.js'
 import { linksTo } from './links.js'
 import { addressOf, type Place } from './page-address.js'
@@ -24,7 +24,7 @@ interface PageOptions {
 }
 
 /** Headings of nothing while the run is read, and where it cannot be read. */
-const shownWithRun = ['asking', 'to-question', 'contents-part', 'earlier']
+const shownWithRun = ['asking', 'ask-form', 'to-question', 'contents-part', 'earlier']
 
 /** Shows the run and, where the address names one, an answer. Undefined when the run cannot be read. */
 export async function showRun(
@@ -121,7 +121,13 @@ function fillRuns({ place, goTo }: RunView, current: Run, runs: Run[]): void {
   const items = runs.slice(0, mostListed).map((run) => {
     const there = { repository: place.repository, run: run.run }
     const properties = { class: 'entry', href: addressOf(there), 'aria-current': run.run === current.run && 'page' }
-    const facts = element('small', {}, shortCommit(run.commit), ', ', createRunTime(run.sealedAt))
+    const facts = element(
+      'small',
+      {},
+      shortCommit(run.commit),
+      ', ',
+      createRunTime(run.sealedAt, timeAgo(run.sealedAt)),
+    )
     const link = element('a', properties, runTitle(run), facts)
     onPlainClick(link, () => goTo(there))
     return element('li', {}, link)

@@ -126,5 +126,5 @@ export function createRunPicker({ client, open, handleSignOut }: PickerOptions) 
 
 export const runTitle = (run: Run) => plainName(refName(run.ref) || `Commit ${shortCommit(run.commit)}`)
 
-export const createRunTime = (time: string) =>
-  element('time', { datetime: time, title: exactTime(time) }, `summarised ${timeAgo(time)}`)
+export const createRunTime = (time: string, said = `summarised ${timeAgo(time)}`) =>
+  element('time', { datetime: time, title: exactTime(time) }, said)

@@ -1,10 +1,11 @@
 // The thread of a run: questions are asked, and their answers stand one below the other, the newest last.
 import { announce } from './announce.js'
-import { type AnswerParts, createAnswer, createDraft, showAnswer, showReuse } from './answer.js'
+import { type AnswerParts, createAnswer, showAnswer, showReuse } from './answer.js'
 import type { Answer, FailedAnswer, PendingAnswer, Question, StatusEvent, StoredAnswer } from './api-types.js'
 import { askQuestion, stopped } from './ask-question.js'
 import { findLines, showCode } from './code-panel.js'
 import { button, element, fill, find, focusOn } from './dom.js'
+import { createDraft } from './draft.js'
 import { addEarlier, markEarlier } from './earlier-questions.js'
 import { showProblem } from './error-panel.js'
 import { withoutBidi } from './format.js'

@@ -20,6 +20,9 @@ const stepNames: Record<string, string> = {
 
 const nameOf = (step: string) => (Object.hasOwn(stepNames, step) ? stepNames[step]! : plainName(step))
 
+/** A question that is answered at once needs no clock. */
+const shownFromMs = 2_000
+
 type RowKind = 'step' | 'sandbox'
 type RowState = 'running' | 'done' | 'failed' | 'gone' | 'unknown'
 
@@ -30,7 +33,9 @@ export function createTimeline() {
   const now = () => performance.now() - began
   const list = element('ol', { class: 'steps' })
   const headline = element('span', { class: 'headline' }, 'Asking')
-  const fold = element('details', { class: 'timeline' }, element('summary', {}, headline), list)
+  const clock = element('span', { class: 'clock', 'aria-hidden': 'true' })
+  const summary = element('summary', {}, headline, clock)
+  const fold = element('details', { class: 'timeline', 'data-running': true }, summary, list)
   const rows: Row[] = []
   let before = ''
   let ended: number | undefined
@@ -38,6 +43,7 @@ export function createTimeline() {
   const draw = () => {
     const total = Math.max(300, ended ?? now(), ...rows.map((row) => row.end ?? 0))
     for (const row of rows) row.draw(total, now())
+    if (now() > shownFromMs) clock.textContent = ` ${Math.floor(now() / 1_000)} s`
   }
   const running = setInterval(draw, 200)
   const open = (kind: RowKind, name: string) => {
@@ -89,13 +95,15 @@ export function createTimeline() {
       before = `${text}. `
     },
     /** A sandbox whose end was not reported stays unknown. */
-    end(summary: (totalMs: number, sandboxMs: number | undefined) => string) {
+    end(describe: (totalMs: number, sandboxMs: number | undefined) => string) {
       if (ended !== undefined) return
       ended = now()
       clearInterval(running)
       closeAll((row) => (row.kind === 'sandbox' ? 'unknown' : 'done'))
       draw()
-      headline.textContent = summary(ended, sandboxTime(rows))
+      clock.remove()
+      delete fold.dataset['running']
+      headline.textContent = describe(ended, sandboxTime(rows))
       if (rows.length === 0) fold.replaceWith(element('p', { class: 'timeline' }, headline))
       fold.open = false
     },

@@ -124,8 +124,8 @@ function plainAnswer(): Record<string, unknown> & { text: unknown; citations: un
   }
 }
 
-/** The answer in the pieces a model sends. */
-export const pieces = answerText.match(/[\s\S]{1,12}/g) ?? []
+/** The answer in the pieces a model sends, with citations as models write them. */
+export const pieces = answerText.replace(/\[(src\/[^\]]+)\]/g, '[[$1 "token"]]').match(/[\s\S]{1,12}/g) ?? []
 
 export const earlier = [
   {

@@ -124,7 +124,7 @@ test('words go on where they stopped, however often the connection is lost, and 
   await ask(page, question)
   const answer = await answered(page)
   expect(places).toEqual(['c1-10', 'c1-21'])
-  expect(await drafts()).toEqual(['The token ', 'The token is younger ', 'The token is younger than an hour.'])
+  expect(await drafts()).toEqual(['The token', 'The token is younger', 'The token is younger than an hour.'])
   expect(await said()).toContain('The connection is back.')
   await expect.poll(async () => (await said()).at(-1)).toBe('The answer is ready. 3 of 3 citations verified')
   await answer.locator('.timeline summary').click()

@@ -298,7 +298,9 @@ test('without JavaScript the page says what it needs', async () => {
   expect(await page.getByLabel('Access token').isVisible(), 'what would not work is not offered').toBe(false)
 })
 
-test('every file of the page is fetched at once; the colours of code come with the first code, and no other file later', async () => {
+const isLater = (name: string) => /^(?:highlight|parse-document-\w+)\.js$/.test(name)
+
+test('every file of the page is fetched at once; the parser comes with the first question, the colours with the first code', async () => {
   const page = await desk.visit()
   await page.getByLabel('Access token').waitFor()
   const named = await page.evaluate<string[]>(
@@ -306,7 +308,7 @@ test('every file of the page is fetched at once; the colours of code come with t
   )
   expect(named.toSorted()).toEqual(
     readdirSync(desk.service.folder)
-      .filter((name) => !['index.html', 'highlight.js', 'licenses.txt'].includes(name))
+      .filter((name) => !['index.html', 'licenses.txt'].includes(name) && !isLater(name))
       .toSorted(),
   )
   await enter(page)
@@ -315,7 +317,9 @@ test('every file of the page is fetched at once; the colours of code come with t
   await ask(page, question)
   await answered(page)
   const fetched = () => desk.service.requests.map(({ path }) => path).filter((path) => !/^\/(?:api\/|\?|$)/.test(path))
-  expect([...new Set(fetched())].filter((path) => !named.includes(path.slice(1)))).toEqual(['/highlight.js'])
+  const later = [...new Set(fetched())].map((path) => path.slice(1)).filter((name) => !named.includes(name))
+  expect(later.toSorted()).toEqual(readdirSync(desk.service.folder).filter(isLater).toSorted())
+  expect(later).toHaveLength(2)
 })
 
 test('without a browser the tests say how to get one, and fail where one is required', async () => {

@@ -1,6 +1,6 @@
 // The page's story: give the token, choose a run, read, ask, watch, follow a citation, ask again.
 import { expect, test } from 'vitest'
-import { answerText, commit, pieces, question, run, someAnswer, token } from './content.js'
+import { commit, pieces, question, run, someAnswer, token } from './content.js'
 import { answered, ask, enter, newest, openOptions, recordDrafts, runAddress, useDesk } from './kit.js'
 import { fromStore } from './service.js'
 
@@ -60,7 +60,11 @@ test('the answer can be read while it is written, and its citations become butto
   await ask(page, question)
   const words = newest(page).locator('.words')
   await words.getByText('The reply becomes the token').waitFor()
-  expect(await words.innerText(), 'plain text, with its own line ends').toBe(answerText)
+  await expect
+    .poll(() => words.innerText(), { message: 'the same blocks as the answer will have' })
+    .toMatch(/returned as it is 1\.\s+An older one[^*]*request 2:\s+refreshToken looks at issuedAt\.\s+It calls/)
+  expect(await words.locator('strong').innerText()).toBe('younger than an hour')
+  expect(await words.locator('.unchecked').allInnerTexts()).toEqual(['1', '2', '3'])
   await expect.poll(() => words.getByRole('button').count()).toBe(0)
   expect(await words.getAttribute('aria-busy')).toBe('true')
   finish()
@@ -81,7 +85,48 @@ test('a citation is short while the answer is written, and is not shown before i
   }
   await ask(page, question)
   await answered(page)
-  expect(await drafts()).toEqual(['It waits ', 'It waits [src/token.ts:7], as [the docs] say.'])
+  expect(await drafts()).toEqual(['It waits', 'It waits 1, as [the docs] say.'])
+})
+
+test('Markdown that is not written to its end shows no marks, and what was read stays where it is', async () => {
+  const page = await desk.visitRun()
+  const drafts = await recordDrafts(page)
+  const { promise: looked, resolve: goOn } = Promise.withResolvers<void>()
+  const { promise: seen, resolve: finish } = Promise.withResolvers<void>()
+  desk.service.script.play = async ({ send, pause }) => {
+    const begin = [
+      'It is **you',
+      'nger** th',
+      'an `an',
+      ' hour`.\n',
+      '\n| step',
+      ' | where |\n| --',
+      '- | --- |\n',
+      '| one | [[src',
+    ]
+    for (const text of begin) {
+      send('token', { text })
+      await pause(100)
+    }
+    await looked
+    send('token', { text: '/token.ts:7 "if"]] |\n\n```ts\nconst a = **1\n' })
+    await seen
+    send('answer', someAnswer())
+  }
+  await ask(page, question)
+  const draft = newest(page).locator('.draft')
+  await draft.locator('th').first().waitFor()
+  await page.evaluate(`document.querySelector('.draft > p').dataset.kept = 'yes'`)
+  expect(await draft.locator('> p').innerText()).toBe('It is younger than an hour.')
+  goOn()
+  await draft.locator('pre').waitFor()
+  expect(await draft.locator('> p').getAttribute('data-kept')).toBe('yes')
+  expect(await draft.locator('td').allInnerTexts()).toEqual(['one', '1'])
+  finish()
+  await answered(page)
+  const shown = await drafts()
+  expect(shown.length).toBeGreaterThan(2)
+  expect(shown.filter((text) => /\*\*(?!1)|[`|[]/.test(text))).toEqual([])
 })
 
 test('the timeline shows every step with its time, and a sandbox that comes and goes', async () => {
