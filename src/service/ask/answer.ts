@@ -95,12 +95,16 @@ export const viewAnswer = ({ settings }: App, { run, record, ...more }: Answer) 
   answerView(settings.github, run, record, more)
 
 /** Without the cited lines, and without the words as nodes, whose making takes as long as the rest of a stored answer. */
-export const viewListedAnswer = ({ settings }: App, { run, record, ...more }: Answer) =>
+const viewListedAnswer = ({ settings }: App, { run, record, ...more }: Answer) =>
   listedAnswerView(settings.github, run, record, more)
 
 /** For clients that show one text: corrections stand behind their sentences, and below it is what became of the lines. */
 export function viewAnswerAsText(app: App, answer: Answer) {
   const { markdown, ...view } = viewListedAnswer(app, answer)
-  const corrected = showCorrections(markdown, answer.corrections ?? [], placeOf(app.settings.github, answer.run.handoff))
+  const corrected = showCorrections(
+    markdown,
+    answer.corrections ?? [],
+    placeOf(app.settings.github, answer.run.handoff),
+  )
   return { ...view, content: view.stale === undefined ? corrected : `${corrected}\n\n${view.stale.told}` }
 }
