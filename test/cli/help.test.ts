@@ -45,21 +45,25 @@ test('every program of src/cli and src/benchmarks, and the server, is an npm scr
   expect([...programs, server].sort()).toEqual(commands.map(({ file }) => file).sort())
 })
 
-test.each(commands)(
-  '$name --help says what it does, its options, an example and what it costs',
-  async ({ name, file }) => {
-    const before = { requests, built: built() }
-    const { code, stdout, stderr } = await run(file, '--help', '--bogus')
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const usage = stdout.split('\n')[0]!
-    expect(usage).toMatch(new RegExp(`^Usage: npm run ${name}( |$)`))
-    expect(stdout).toMatch(/\nOptions:\n {2}--/)
-    expect(stdout).toMatch(new RegExp(`\nExample: npm run ${name}`))
-    expect(stdout).toMatch(/\nCost: \S/)
-    expect(stdout.split('\n').filter((line) => line.length > 150)).toEqual([])
-    expect({ requests, built: built() }).toEqual(before)
-  },
-)
+const benches = ['workflows', 'action', 'service', 'reach', 'survey', 'find', 'history', 'ripples']
+
+test('each command says with --help what it does, its options, an example and what it costs', async () => {
+  const before = { requests, built: built() }
+  const { code, stdout, stderr } = await run('test/cli/help-program.ts', ...commands.map(({ file }) => file))
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const printed = JSON.parse(stdout) as Record<string, { code?: number; stdout: string; stderr: string }>
+  for (const { name, file } of commands) {
+    const help = printed[file]!
+    expect({ code: help.code, stderr: help.stderr }, name).toEqual({ code: undefined, stderr: '' })
+    expect(help.stdout.split('\n')[0]).toMatch(new RegExp(`^Usage: npm run ${name}( |$)`))
+    expect(help.stdout, name).toMatch(/\nOptions:\n {2}--/)
+    expect(help.stdout, name).toMatch(new RegExp(`\nExample: npm run ${name}`))
+    expect(help.stdout, name).toMatch(/\nCost: \S/)
+    expect(help.stdout.split('\n').filter((line) => line.length > 150)).toEqual([])
+  }
+  for (const part of benches) expect(printed['src/benchmarks/index.ts']!.stdout).toContain(`\n  ${part} `)
+  expect({ requests, built: built() }).toEqual(before)
+})
 
 // All of them read their words with `runCommand`, which the first test checks.
 const some = commands.filter(({ name }) => ['ask', 'prune', 'bench'].includes(name))
@@ -71,11 +75,4 @@ test.each(some)('$name refuses an option it does not know', async ({ name, file 
   expect(stderr).toContain("Unknown option '--bogus'")
   expect(stderr).toContain(`Usage: npm run ${name}`)
   expect({ requests, built: built() }).toEqual(before)
-})
-
-const benches = ['workflows', 'action', 'service', 'reach', 'survey', 'find', 'history', 'ripples']
-
-test('bench --help lists the benches', async () => {
-  const { stdout } = await run('src/benchmarks/index.ts', '--help')
-  for (const part of benches) expect(stdout).toContain(`\n  ${part} `)
 })

@@ -1,4 +1,4 @@
-// A silent drive and a caller who leaves: the request ends in words, and no sandbox stays. `jobs.test.ts` has what a job goes on with.
+// A silent drive and a caller who leaves: the request ends in words, and no sandbox stays. `jobs.faults.test.ts` has what a job goes on with.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { RunningFunctions } from '../../src/emulators/vercel/start.js'
 import { until } from '../support/until.js'
