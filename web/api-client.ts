@@ -196,7 +196,7 @@ async function* readUntilLoss(
 }
 
 async function readJson(response: Response): Promise<object> {
-  const value: unknown = await response.json().catch(() => undefined)
+  const value: unknown = await response.json().catch(withoutJson)
   if (value !== null && typeof value === 'object') return value
   throw new Problem({
     title: 'The answer cannot be read',
@@ -206,10 +206,16 @@ async function readJson(response: Response): Promise<object> {
   })
 }
 
+/** A body that is no JSON has no value. One that broke off is a lost connection. */
+function withoutJson(error: unknown): undefined {
+  if (error instanceof SyntaxError) return undefined
+  throw error instanceof TypeError ? lostConnection() : error
+}
+
 /** A problem document; for a platform's own page, such as that of a timeout, what its status says. */
 async function readProblem(response: Response): Promise<Problem> {
   const { status } = response
-  const value: unknown = await response.json().catch(() => undefined)
+  const value: unknown = await response.json().catch(withoutJson)
   if (value !== null && typeof value === 'object' && 'title' in value && typeof value.title === 'string')
     return new Problem({ ...requestIdOf(response), ...(value as ProblemDocument), status })
   const [title, detail] = plainStatuses[status] ?? [`The service answered ${status}`, 'It gave no reason.']

@@ -121,14 +121,14 @@ function offerModels(models: string[]): void {
 /** An error that means that the reader is not known any more: shows the way in, with the reason. */
 function handleSignOut(error: unknown): boolean {
   if (!(error instanceof Problem) || error.document.status !== 401) return false
-  signOut()
+  signOut().catch(alreadyShown)
   showProblem(find('token-problem'), error)
   return true
 }
 
-/** Forgets the token or ends the session, and removes everything that it showed. */
-function signOut(): void {
-  client.signOut().catch(() => undefined)
+/** Forgets the token or ends the session, and removes everything that it showed. Rejects if the service did not end the session. */
+function signOut(): Promise<void> {
+  const ended = client.signOut()
   silence()
   repositoriesOfReader = []
   currentView.abort()
@@ -137,10 +137,26 @@ function signOut(): void {
   for (const place of document.querySelectorAll('[data-shown-for-token]')) fill(place)
   for (const id of ['question', 'repository', 'earlier-search']) find<HTMLInputElement>(id).value = ''
   void showAddressed()
+  return ended
+}
+
+/** The session had ended by itself, and the reader sees that. */
+const alreadyShown = () => undefined
+
+/** The cookie of the session is out of reach of this page. */
+function showStillSignedIn(): void {
+  showProblem(
+    find('token-problem'),
+    new Problem({
+      title: 'You may still be signed in',
+      detail: 'The service did not answer when this page ended your session.',
+      next: 'Reload the page and sign out again, above all on a computer that others use.',
+    }),
+  )
 }
 
 function onRevoked(): void {
-  signOut()
+  signOut().catch(alreadyShown)
   showProblem(
     find('token-problem'),
     new Problem({
@@ -153,7 +169,7 @@ function onRevoked(): void {
 
 // ── listeners ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-find('leave').addEventListener('click', signOut)
+find('leave').addEventListener('click', () => signOut().catch(showStillSignedIn))
 find('open-contents').addEventListener('click', () => openSheet('contents'))
 find('to-runs').addEventListener('click', () => {
   const { repository } = readAddress()

@@ -110,3 +110,18 @@ test('a person who says no on GitHub reads why, and may try again', async () => 
   await page.getByRole('link', { name: 'main' }).waitFor()
   expect(page.url()).toBe(`${at.here.url}/?repository=octo%2Ftools`)
 })
+
+test('a person whose sign-out was not answered reads that the session may go on', async () => {
+  const page = await visit('lena', '/')
+  await signIn(page, 'lena')
+  await page.route('**/api/auth/logout', (route) => route.abort())
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByText('You may still be signed in').waitFor()
+  await accessible(page, 'a sign-out without a reply')
+  await page.unroute('**/api/auth/logout')
+  await page.reload()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('link', { name: 'Sign in with GitHub' }).waitFor()
+  expect(await page.getByText('You may still be signed in').count()).toBe(0)
+  await expect.poll(() => page.context().cookies()).toEqual([])
+})

@@ -34,6 +34,7 @@ function localSession(
   const app = getApp()
   const hold = async (work: Promise<unknown>) => {
     calls.add(work)
+    // The call itself reports its failure.
     await work.catch(() => undefined)
     calls.delete(work)
   }

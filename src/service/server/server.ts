@@ -192,6 +192,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 /** Work may add more work. Never rejects. */
 async function waitForAll(answered: Promise<void>, works: Promise<unknown>[]): Promise<void> {
+  // Whatever became of the reply, its work goes on.
   await answered.catch(() => undefined)
   for (let seen = 0; seen < works.length; ) {
     seen = works.length

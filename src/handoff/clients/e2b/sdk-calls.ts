@@ -1,5 +1,5 @@
 // The E2B account as the other files here use it: how a call is made, and how a machine is found and killed.
-import { abortError, HandoffError } from '../../domain/errors.js'
+import { abortError, HandoffError, ignoreFailure } from '../../domain/errors.js'
 import type { FoundSandbox } from '../../domain/ports.js'
 import { publishedDrive9 } from '../../domain/settings.js'
 import { retry } from '../../util/retry.js'
@@ -134,7 +134,7 @@ function isPassing(error: unknown): boolean {
 }
 
 export async function pause(milliseconds: number, signal: AbortSignal, doing: string): Promise<void> {
-  if (milliseconds > 0) await systemClock.sleep(milliseconds, signal).catch(() => undefined)
+  if (milliseconds > 0) await systemClock.sleep(milliseconds, signal).catch(ignoreFailure)
   if (signal.aborted) throw abortError(signal, doing)
 }
 

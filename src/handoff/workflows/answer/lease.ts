@@ -54,6 +54,7 @@ export function holdLease(context: AppContext, place: AnswerPlace, claimed: Held
       if (renewed !== undefined && renewed !== 'outage') held = renewed
       return renewed
     })
+    // Who asked for the write gets its failure.
     writing = turn.catch(() => undefined)
     return turn
   }

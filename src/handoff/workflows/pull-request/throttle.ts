@@ -1,4 +1,5 @@
 // Writes the newest of many texts at a limited rate, because GitHub limits edits.
+import { ignoreFailure } from '../../domain/errors.js'
 import type { Clock } from '../../domain/ports.js'
 
 interface Throttle {
@@ -62,7 +63,7 @@ export function createThrottle({ clock, intervalMs, firstMs, write }: ThrottleOp
     async stop() {
       stopped.abort()
       const patience = new AbortController()
-      const enough = clock.sleep(stopTimeoutMs, patience.signal).catch(() => undefined)
+      const enough = clock.sleep(stopTimeoutMs, patience.signal).catch(ignoreFailure)
       await Promise.race([running, enough])
       patience.abort()
       // A late edit would overwrite the final text.

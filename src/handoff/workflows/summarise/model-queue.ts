@@ -162,6 +162,7 @@ function paceCalls(limits: QueueLimits, signal: AbortSignal): () => Promise<void
   }
   return () => {
     const started = queue.then(next)
+    // The failure goes to the request that waited here, and not to the next one.
     queue = started.catch(() => {})
     return started
   }
