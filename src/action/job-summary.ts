@@ -46,11 +46,12 @@ export function summaryReport(result: SummariseResult, job: Pick<Job, 'context'>
 function leadSentence({ handoff, reused, change }: SummariseResult): string {
   const { survey, cost } = handoff
   const changed = change?.change ? `This pull request changes ${changeSize(change.change)}; ` : ''
-  const paid = cost === undefined ? 'has a price that is not known' : `cost $${cost.amount.toFixed(4)}`
+  const paid =
+    cost === undefined ? 'the price of the summary is not known' : `the summary cost $${cost.amount.toFixed(4)}`
   const kept = Math.round(handoff.reusedPercent)
   const price = reused
     ? 'the commit was summarised before, so nothing was paid for again'
-    : `the summary ${paid}${kept === 0 ? '' : ` and keeps ${kept} % of an earlier run`}`
+    : `${paid}${kept === 0 ? '' : `; it keeps ${kept} % of an earlier run`}`
   const left = survey.cut + survey.skipped
   const missing =
     left === 0

@@ -81,7 +81,7 @@ test('says what changes since the merge base, with links, and what depends on it
   expect(text).toMatch(/- \[`test\/clock\.test\.ts:3`\]\(.*\) tests `hourOf` of `src\/clock\.ts`/)
   expect(text).toContain('<summary>1 file, +1 −1 lines</summary>')
   expect(text).not.toContain('notes.md')
-  expect(text).toContain('`/ask What depends on hourOf?`')
+  expect(text).toContain('`/ask What depends on hourOf of clock.ts?`')
   expect(text).toMatch(/Written by `[^`]+`; every link was checked\. .*\[The whole summary\]\(http/)
   expect(unfolded(text).length).toBeLessThan(30)
 })

@@ -15,26 +15,36 @@ export function writeChange(prompt: Prompt, maxBytes: number): string {
     (holdsTests(file!) ? 4 : 0) +
     (besides.test(file!.path) ? 2 : 0) +
     (changedNames(listed, file!.path).length > 0 ? 0 : 1)
-  // The product before its examples and tests, and changed definitions before other lines.
-  const order = [...byPath.values()].sort((a, b) => rank(a) - rank(b))
+  const size = ([file]: readonly FileBlock[]) => changedLines(listed, file!.path).reduce((sum, lines) => sum + lines, 0)
+  // The product before its examples and tests, changed definitions before other lines, and much before little.
+  const order = [...byPath.values()].sort((a, b) => rank(a) - rank(b) || size(b) - size(a))
   const sentences = order.slice(0, mostSentences).flatMap((pieces) => sentenceFor(pieces, listed) ?? [])
   if (sentences.length === 0) return 'Nothing that was shown says what changes.'
-  const names = order.flatMap((pieces) => changedNames(listed, pieces[0]!.path)).slice(0, 2)
-  const questions = names.map((name) => `? What depends on ${name}?`)
+  const questions = order.flatMap(([file]) => questionsAbout(changedNames(listed, file!.path), file!.path)).slice(0, 2)
   return joinWithin([...sentences, ...questions], maxBytes, '\n\n')
 }
 
+const questionsAbout = (names: readonly string[], path: string) =>
+  names.map((name) => `? What depends on ${name} of ${path.slice(path.lastIndexOf('/') + 1)}?`)
+
+const rowOf = (listed: readonly string[], path: string) =>
+  listed.find((line) => line.includes(JSON.stringify(path))) ?? ''
+
+/** How many lines came and went; empty for a file that was not compared. */
+const changedLines = (listed: readonly string[], path: string) =>
+  (/ \+(\d+) -(\d+)/.exec(rowOf(listed, path)) ?? []).slice(1).map(Number)
+
 /** The names that the list of changes gives for a file. */
 function changedNames(listed: readonly string[], path: string): string[] {
-  const row = listed.find((line) => line.includes(JSON.stringify(path)))
-  return row?.includes('; ') ? row.slice(row.lastIndexOf('; ') + 2).split(', ') : []
+  const row = rowOf(listed, path)
+  return row.includes('; ') ? row.slice(row.lastIndexOf('; ') + 2).split(', ') : []
 }
 
 function sentenceFor(pieces: readonly FileBlock[], listed: readonly string[]): string | undefined {
   const path = pieces[0]!.path
-  const row = listed.find((line) => line.includes(JSON.stringify(path))) ?? ''
-  const status = /^(added|renamed)\b/.exec(row)?.[1] ?? 'changed'
-  const size = /\+\d+ -\d+/.exec(row)?.[0] ?? ''
+  const status = /^(added|renamed)\b/.exec(rowOf(listed, path))?.[1] ?? 'changed'
+  const [added, removed] = changedLines(listed, path)
+  const size = added === undefined ? '' : ` (+${added} −${removed})`
   const names = changedNames(listed, path)
   const place = bestPlace(pieces, names)
   if (place === undefined) return undefined
@@ -42,7 +52,7 @@ function sentenceFor(pieces: readonly FileBlock[], listed: readonly string[]): s
   const verb = { added: 'is new', renamed: 'is moved and changed', changed: 'changes' }[status] ?? 'changes'
   const what = names.length === 0 ? '' : ` in ${names.slice(0, 4).map(code).join(', ')}`
   const comment = said === undefined ? '' : `; a comment there says: ${quoted(said)}`
-  return `${code(path)} ${verb}${what}${size === '' ? '' : ` (${size})`}${comment}. ${citation(place.file, [place.line])}`
+  return `${code(path)} ${verb}${what}${size}${comment}. ${citation(place.file, [place.line])}`
 }
 
 interface Place {
