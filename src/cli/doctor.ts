@@ -105,6 +105,7 @@ const closed: [string, string, RequestInit][] = [
   ],
   ['runs want a token', '/api/runs', {}],
   ['the webhook wants a signature', '/api/github', { method: 'POST', body: '{}' }],
+  ['the webhook of E2B wants a signature', '/api/sandboxes', { method: 'POST', body: '{}' }],
 ]
 
 async function checkClosed(url: URL): Promise<Finding[]> {

@@ -84,6 +84,7 @@ function sandboxesLater(settings: SandboxSettings): Sandboxes {
     open: async (...call) => (await sandboxes()).open(...call),
     find: async (...call) => (await sandboxes()).find(...call),
     kill: async (...call) => (await sandboxes()).kill(...call),
+    endedOutside: async (...call) => (await sandboxes()).endedOutside(...call),
     warm: async () => (await sandboxes()).warm?.(),
   }
 }

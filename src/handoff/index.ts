@@ -2,6 +2,7 @@
 
 export { makeDrive } from './clients/drive9/client.js'
 export { makeSandboxes } from './clients/e2b/client.js'
+export { isSignedByE2b, readSandboxEnd } from './clients/e2b/lifecycle-webhook.js'
 export { makeGitHub } from './clients/github/client.js'
 export type { GitHubSignIn } from './clients/github/user-sign-in.js'
 export { makeOidcVerifier, type OidcVerifier } from './clients/github/verify-oidc.js'
@@ -95,6 +96,7 @@ export { correctionsFor } from './workflows/answer/report-answer.js'
 export { budgetProblem } from './workflows/answer/reserve-budget.js'
 export { type ChosenRun, parseRunName, type RunName, resolveRun } from './workflows/answer/resolve-run.js'
 export { passesByItself, retryAfterSeconds, wasInterrupted } from './workflows/answer/retry-policy.js'
+export { freeAfterSandbox } from './workflows/answer/sandbox-ended.js'
 export { withdrawQuestion } from './workflows/answer/withdraw-answer.js'
 export {
   type CitedPlace,

@@ -27,6 +27,8 @@ export interface ServiceSettings {
   /** People sign in with GitHub, and may ask about those of these repositories that they may read. */
   signIn?: { clientId: string; clientSecret: string; sessionSecret: string; repositories: Pattern[] }
   webhookSecrets: string[]
+  /** Of E2B's webhook. */
+  e2bWebhookSecrets: string[]
   /** Where jobs wait. */
   queue: 'vercel' | 'memory'
   /** The address of the queues' API, where it is not Vercel's own. */
@@ -94,6 +96,7 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
     ...(audience === undefined || issuer === undefined ? {} : { oidc: { audience, issuer, repositories: jobs } }),
     ...(signIn === undefined ? {} : { signIn }),
     webhookSecrets: list(get('HANDOFF_WEBHOOK_SECRETS')),
+    e2bWebhookSecrets: list(get('HANDOFF_E2B_WEBHOOK_SECRETS')),
     queue: get('VERCEL') === undefined ? 'memory' : 'vercel',
     ...(get('HANDOFF_QUEUE_URL') === undefined
       ? {}

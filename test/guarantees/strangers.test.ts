@@ -32,6 +32,7 @@ beforeAll(async () => {
       GITHUB_API_URL: github.apiUrl,
       HANDOFF_GITHUB_TOKEN: github.issueToken({ permissions: { contents: 'read', issues: 'write' } }),
       HANDOFF_WEBHOOK_SECRETS: webhookSecrets.join(','),
+      HANDOFF_E2B_WEBHOOK_SECRETS: webhookSecrets.join(','),
       HANDOFF_OIDC_AUDIENCE: audience,
       HANDOFF_OIDC_ISSUER: github.oidc.issuer,
       HANDOFF_OIDC_REPOSITORIES: name,
@@ -81,6 +82,7 @@ test('refused requests leave no file, no memory and no descriptor, and reach no 
   const stranger = github.oidc.mint({ aud: audience, repository: 'stranger/tools', repository_id: '5' })
   const forged = `${github.oidc.mint({ aud: audience }).slice(0, -8)}AAAAAAAA`
   const body = { repository: name, run: here.run.run, question: 'What does it cost?' }
+  const forgedByE2b = { 'e2b-signature-version': 'v1', 'e2b-signature': 'A'.repeat(43) }
   const refusals: (() => Promise<number>)[] = [
     async () => (await post(instance.url, body, {}, null)).status,
     async () => (await post(instance.url, body, {}, 'a-token-that-no-caller-has')).status,
@@ -89,6 +91,7 @@ test('refused requests leave no file, no memory and no descriptor, and reach no 
     async () => (await post(instance.url, body, {}, forged)).status,
     async () => (await post(instance.url, 'x'.repeat(90_000))).status,
     async () => (await fetch(`${instance.url}/api/github`, { method: 'POST', body: '{}' })).status,
+    async () => (await fetch(`${instance.url}/api/sandboxes`, { method: 'POST', body: '{}', headers: forgedByE2b })).status,
     async () => (await fetch(`${instance.url}/api/runs?repository=${name}`)).status,
   ]
   const statuses = new Set<number>()

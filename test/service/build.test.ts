@@ -19,7 +19,7 @@ beforeAll(async () => {
 const filesIn = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => statSync(join(folder, path)).isFile())
 
-test('nine functions, and nothing else became one', () => {
+test('ten functions, and nothing else became one', () => {
   expect(built.functions).toEqual([
     'api/ask',
     'api/auth',
@@ -29,6 +29,7 @@ test('nine functions, and nothing else became one', () => {
     'api/openapi',
     'api/queue',
     'api/runs',
+    'api/sandboxes',
     'api/v1',
   ])
 })
@@ -88,40 +89,46 @@ test('what a deployment does not upload', () => {
   ).toEqual([])
 })
 
-describe.each(['api/ask', 'api/github', 'api/health', 'api/mcp', 'api/openapi', 'api/queue', 'api/runs'])(
-  '%s',
-  (name) => {
-    const folder = () => join(built.directory, `${name}.func`)
+describe.each([
+  'api/ask',
+  'api/github',
+  'api/health',
+  'api/mcp',
+  'api/openapi',
+  'api/queue',
+  'api/runs',
+  'api/sandboxes',
+])('%s', (name) => {
+  const folder = () => join(built.directory, `${name}.func`)
 
-    test('every file that an import names is inside', () => {
-      const files = new Set(filesIn(folder()))
-      const missing = [...files]
-        .filter((path) => path.endsWith('.js') && !path.startsWith('node_modules/'))
-        .flatMap((path) =>
-          importsOf(readFileSync(join(folder(), path), 'utf8')).flatMap((specifier) =>
-            isInside(files, path, specifier) ? [] : [`${path} → ${specifier}`],
-          ),
-        )
-      expect(missing).toEqual([])
-    })
+  test('every file that an import names is inside', () => {
+    const files = new Set(filesIn(folder()))
+    const missing = [...files]
+      .filter((path) => path.endsWith('.js') && !path.startsWith('node_modules/'))
+      .flatMap((path) =>
+        importsOf(readFileSync(join(folder(), path), 'utf8')).flatMap((specifier) =>
+          isInside(files, path, specifier) ? [] : [`${path} → ${specifier}`],
+        ),
+      )
+    expect(missing).toEqual([])
+  })
 
-    test('it imports, from where it stands alone', async () => {
-      const program = `import(${JSON.stringify(join(folder(), `${name}.js`))}).then((m) => console.log(typeof m.default.fetch))`
-      const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], {
-        cwd: '/',
-        env: { PATH: '/usr/bin:/bin' },
-      })
-      expect(stdout.trim()).toBe('function')
+  test('it imports, from where it stands alone', async () => {
+    const program = `import(${JSON.stringify(join(folder(), `${name}.js`))}).then((m) => console.log(typeof m.default.fetch))`
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], {
+      cwd: '/',
+      env: { PATH: '/usr/bin:/bin' },
     })
+    expect(stdout.trim()).toBe('function')
+  })
 
-    test('it holds neither the program of the other workflow nor the large memory of the tokenizer', () => {
-      const files = filesIn(folder())
-      expect(files.filter((path) => /sandbox-survey/.test(path))).toEqual([])
-      const bytes = files.reduce((sum, path) => sum + statSync(join(folder(), path)).size, 0)
-      expect(bytes).toBeLessThan(25_000_000)
-    })
-  },
-)
+  test('it holds neither the program of the other workflow nor the large memory of the tokenizer', () => {
+    const files = filesIn(folder())
+    expect(files.filter((path) => /sandbox-survey/.test(path))).toEqual([])
+    const bytes = files.reduce((sum, path) => sum + statSync(join(folder(), path)).size, 0)
+    expect(bytes).toBeLessThan(25_000_000)
+  })
+})
 
 // In a bundle one statement follows the other, and names of packages stand in texts as well: only what begins a statement counts.
 const importForms =

@@ -108,6 +108,7 @@ function attempt(seed: number): Attempt {
     `/api/runs/${run}/files?repository=${encodeURIComponent(name)}&path=${pick(['..%2f..%2fetc', '', 'src'])}&from=${pick(['1', '-1', 'x', '9e99'])}`,
     `/api/runs?run=${run}&part=${pick(['answers', 'files', '__proto__', ''])}&repository=${encodeURIComponent(name)}`,
     '/api/github',
+    '/api/sandboxes',
     '/api/health',
     '/api/openapi',
     '/api/cron',

@@ -82,7 +82,7 @@ test('every reference leads somewhere, and every operation has a name of its own
   expect(references.filter((one) => !(one in document.components.schemas))).toEqual([])
   const names = [...text.matchAll(/"operationId":"(\w+)"/g)].map((match) => match[1]!)
   expect(new Set(names).size).toBe(names.length)
-  expect(names.length).toBe(19)
+  expect(names.length).toBe(20)
 })
 
 test('every operation names what the directory behind it may do to it', () => {
@@ -140,6 +140,7 @@ test('answers, runs and problems are as described', async () => {
   check('/api/health', 'get', await call(here.url, '/api/health', { token: null }))
   check('/api/health', 'get', await call(here.url, '/api/health?deep=1'))
   check('/api/github', 'post', await call(here.url, '/api/github', { method: 'POST', body: '{}' }))
+  check('/api/sandboxes', 'post', await call(here.url, '/api/sandboxes', { method: 'POST', body: '{}' }))
 })
 
 test('what is described is there, and answers other methods with what it takes', async () => {

@@ -114,6 +114,7 @@ test.each([
   ['DELETE', '/api/runs', 'GET, HEAD, OPTIONS'],
   ['POST', '/api/health', 'GET, HEAD, OPTIONS'],
   ['GET', '/api/github', 'POST, OPTIONS'],
+  ['GET', '/api/sandboxes', 'POST, OPTIONS'],
 ])('405: %s %s', async (method, path, allow) => {
   const answer = await problem(call(here.url, path, { method }))
   expect(answer).toMatchObject({ status: 405, code: 'method-not-allowed', detail: `This address takes ${allow}.` })

@@ -3,7 +3,23 @@ import { randomUUID } from 'node:crypto'
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
 import { type Account, checkLifetime, checkNetwork, checkOptions, checkRoom } from './account.js'
 import { Refusal, readJson } from './connect-protocol.js'
-import { endSandbox, type LocalSandbox, type NetworkRules, openSandbox, setDeadline } from './sandbox.js'
+import {
+  changeWebhook,
+  listWebhooks,
+  publish,
+  readOneWebhook,
+  registerWebhook,
+  removeWebhook,
+  type WebhookDesk,
+} from './lifecycle-webhooks.js'
+import {
+  endSandbox,
+  type KillReason,
+  type LocalSandbox,
+  type NetworkRules,
+  openSandbox,
+  setDeadline,
+} from './sandbox.js'
 import {
   describeTemplate,
   findTemplate,
@@ -26,6 +42,7 @@ export interface Cloud {
   environment: Record<string, string>
   sandboxes: LocalSandbox[]
   shelf: TemplateShelf
+  webhooks: WebhookDesk
 }
 
 /** Reported to clients, who decide by it what they may ask of envd. */
@@ -50,6 +67,15 @@ const routes: Route[] = [
   ['POST', /^\/sandboxes\/([^/]+)\/timeout$/, extend],
   ['POST', /^(?:\/v2)?\/sandboxes\/([^/]+)\/connect$/, connect],
   ['PUT', /^\/sandboxes\/([^/]+)\/network$/, changeNetwork],
+  ['POST', /^\/events\/webhooks$/, ({ cloud, request }) => registerWebhook(cloud.webhooks, request)],
+  ['GET', /^\/events\/webhooks$/, ({ cloud }) => listWebhooks(cloud.webhooks)],
+  ['GET', /^\/events\/webhooks\/([^/]+)$/, ({ cloud, first }) => readOneWebhook(cloud.webhooks, first)],
+  [
+    'PATCH',
+    /^\/events\/webhooks\/([^/]+)$/,
+    ({ cloud, first, request }) => changeWebhook(cloud.webhooks, first, request),
+  ],
+  ['DELETE', /^\/events\/webhooks\/([^/]+)$/, ({ cloud, first }) => removeWebhook(cloud.webhooks, first)],
   ['POST', /^\/v3\/templates$/, ({ cloud, request }) => requestBuild(cloud.shelf, readJson(request))],
   [
     'POST',
@@ -103,9 +129,11 @@ function create({ cloud, request }: Context): Reply {
     metadata: (body['metadata'] ?? {}) as Record<string, string>,
     environment: { ...cloud.environment, ...((body['envVars'] ?? {}) as Record<string, string>) },
     network,
+    ended: (reason: KillReason) => publish(cloud.webhooks, 'killed', sandbox, reason),
   }
-  const sandbox = openSandbox(specification, seconds)
+  const sandbox: LocalSandbox = openSandbox(specification, seconds)
   cloud.sandboxes.push(sandbox)
+  publish(cloud.webhooks, 'created', sandbox)
   return json(201, summary(sandbox))
 }
 
@@ -129,6 +157,7 @@ async function end(context: Context): Promise<Reply> {
 function extend(context: Context): Reply {
   const seconds = checkLifetime(context.cloud.account, readJson(context.request)['timeout'])
   setDeadline(present(context), seconds)
+  publish(context.cloud.webhooks, 'updated', present(context))
   return { status: 204 }
 }
 
@@ -144,6 +173,7 @@ function changeNetwork(context: Context): Reply {
   const sandbox = present(context)
   const rules: NetworkRules = checkNetwork(context.cloud.account, readJson(context.request)) ?? {}
   sandbox.networks.push(rules)
+  publish(context.cloud.webhooks, 'updated', sandbox)
   return { status: 204 }
 }
 

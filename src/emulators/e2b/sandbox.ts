@@ -24,7 +24,12 @@ export interface SandboxRecord {
   readonly commands: readonly CommandRecord[]
 }
 
-type SandboxEnd = 'killed' | 'deadline' | 'closed'
+/** `lost`: its node is gone, and connections to it say nothing any more. */
+type SandboxEnd = 'killed' | 'deadline' | 'closed' | 'lost'
+
+/** What an event says of each end. An emulator that closes sends none. */
+const killReasons = { killed: 'request', deadline: 'timeout', lost: 'orphaned', closed: undefined } as const
+export type KillReason = Exclude<(typeof killReasons)[SandboxEnd], undefined>
 
 export interface CommandRecord {
   /** What was to run: the text for the shell, when it was one. */
@@ -75,6 +80,7 @@ interface SandboxSpecification {
   metadata: Record<string, string>
   environment: Record<string, string>
   network: NetworkRules | undefined
+  ended: (reason: KillReason) => void
 }
 
 export interface LocalSandbox extends SandboxRecord {
@@ -169,7 +175,10 @@ async function finish(sandbox: LocalSandbox, how: SandboxEnd): Promise<void> {
   // From here on it answers as one that is gone, before its streams break: the SDK asks at once why they did.
   sandbox.state = 'gone'
   sandbox.end ??= how
-  dropStreams(sandbox)
+  const reason = killReasons[how]
+  if (reason) sandbox.specification.ended(reason)
+  if (how === 'lost') silence(sandbox)
+  else dropStreams(sandbox)
   await endProcesses(sandbox.belonging)
   await clearDirectory(sandbox.directory)
   sandbox.killedAt = new Date()
@@ -178,4 +187,9 @@ async function finish(sandbox: LocalSandbox, how: SandboxEnd): Promise<void> {
 function dropStreams(sandbox: LocalSandbox): void {
   for (const stream of sandbox.streams) stream.drop()
   sandbox.streams.clear()
+}
+
+/** The streams stay open and carry nothing. */
+function silence({ running }: LocalSandbox): void {
+  for (const command of running.values()) command.listeners.clear()
 }

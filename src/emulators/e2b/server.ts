@@ -5,6 +5,7 @@
 //   templates  the builder, which builds nothing files, watch  its files
 //   base       E2B's own template, with neither Node nor drive9
 //   edge       which machine, which service     home       its directories; what is not isolated
+//   lifecycle-webhooks   events of sandboxes, signed
 //   wire       how a refusal and a stream look  processes, guard  that nothing outlives it
 //
 // A sandbox here is a directory, an environment and some processes, not a container: it is for programs one trusts.
@@ -19,6 +20,7 @@ import { baseSearchPath } from './base-template.js'
 import { Refusal, sayNo } from './connect-protocol.js'
 import { type Cloud, serveControl } from './control-plane.js'
 import { destinationOf, serveEdge } from './envd.js'
+import { type Delivery, makeWebhookDesk } from './lifecycle-webhooks.js'
 import { markerOf } from './processes.js'
 import { endSandbox, type SandboxRecord } from './sandbox.js'
 import { clearDirectory, makeCloudDirectory } from './sandbox-directory.js'
@@ -41,6 +43,8 @@ export interface SandboxCloudOptions {
   /** Duration of a build whose log no client reads; one second when absent. */
   buildMilliseconds?: number
   account?: Partial<Account>
+  /** Between the attempts to deliver an event; ten seconds when absent. */
+  webhookPauseMilliseconds?: number
 }
 
 export interface SandboxCloud extends LocalServer {
@@ -57,6 +61,10 @@ export interface SandboxCloud extends LocalServer {
   directory: string
   /** The next build of a template ends with this error at this step, counted from 1. */
   failNextBuild: (step: number, message: string) => void
+  /** Every attempt to deliver an event to a webhook. */
+  deliveries: readonly Delivery[]
+  /** The node of a sandbox goes: its connections say nothing any more, and an event is all that is heard of it. */
+  loseSandbox: (id: string) => Promise<void>
 }
 
 const usual: Account = { concurrentLimit: 20, egressRules: true, headerTransforms: false, maximumLifetimeHours: 1 }
@@ -75,12 +83,14 @@ export async function startSandboxCloud(options: SandboxCloudOptions = {}): Prom
     environment: options.environment ?? {},
     sandboxes: [],
     shelf: makeTemplateShelf(templates, options.buildMilliseconds ?? 1_000),
+    webhooks: makeWebhookDesk(options.webhookPauseMilliseconds),
   }
   const dismissGuard = startCleanUpGuard(cloud)
   const unsupported: string[] = []
   const serve = (request: RecordedRequest, response: ServerResponse) => answer(cloud, request, response, unsupported)
   const server = await startServer('the local E2B cloud', serve, options.port ? { port: options.port } : {})
   const close = once(async () => {
+    cloud.webhooks.stop.abort()
     await server.close()
     await Promise.all(
       cloud.sandboxes.filter(({ killedAt }) => !killedAt).map((sandbox) => endSandbox(sandbox, 'closed')),
@@ -102,6 +112,11 @@ export async function startSandboxCloud(options: SandboxCloudOptions = {}): Prom
     account: cloud.account,
     directory: cloud.directory,
     failNextBuild: (step, message) => cloud.shelf.failures.push({ step, message }),
+    deliveries: cloud.webhooks.deliveries,
+    async loseSandbox(id) {
+      const sandbox = cloud.sandboxes.find((one) => one.id === id)
+      if (sandbox) await endSandbox(sandbox, 'lost')
+    },
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -46,6 +46,8 @@ export interface Sandboxes {
   find(metadata: Record<string, string>, signal: AbortSignal): Promise<FoundSandbox[]>
   /** Idempotent: false if it did not exist. */
   kill(id: string, signal: AbortSignal): Promise<boolean>
+  /** The service reports that a sandbox ended. If this process still uses it, its commands fail at once; false otherwise. */
+  endedOutside(id: string, reason: string): Promise<boolean>
   /** Loads the code that the first call needs. Sends no request. */
   warm?(): Promise<void>
 }

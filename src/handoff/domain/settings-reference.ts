@@ -175,6 +175,11 @@ export const settingTable: Setting[] = [
   },
   {
     group: 'service',
+    name: 'HANDOFF_E2B_WEBHOOK_SECRETS',
+    text: 'Secret of the lifecycle webhook of E2B; two, separated by a comma, while one replaces the other.',
+  },
+  {
+    group: 'service',
     name: 'HANDOFF_GITHUB_TOKEN',
     text: 'Fine-grained token that writes comments (pull requests: write), where there is no App.',
   },

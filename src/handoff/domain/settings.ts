@@ -162,6 +162,7 @@ export const secretSettings: readonly string[] = [
   'LLM_API_KEY',
   'HANDOFF_CLONE_TOKEN',
   'HANDOFF_WEBHOOK_SECRETS',
+  'HANDOFF_E2B_WEBHOOK_SECRETS',
   'HANDOFF_GITHUB_TOKEN',
   'HANDOFF_APP_PRIVATE_KEY',
   'HANDOFF_APP_CLIENT_SECRET',
@@ -173,7 +174,7 @@ export function secretsIn(environment: Environment): string[] {
   return secretSettings.flatMap((name) => {
     const text = value(environment, name)
     if (text === undefined) return []
-    return name === 'HANDOFF_WEBHOOK_SECRETS' ? text.split(',').map((one) => one.trim()) : [text]
+    return name.endsWith('_WEBHOOK_SECRETS') ? text.split(',').map((one) => one.trim()) : [text]
   })
 }
 

@@ -204,6 +204,18 @@ export async function failAnswer(
   return (await decide(place, undefined, end, signal)).result
 }
 
+/**
+ * Ends the lease of a claim whose sandbox is gone, so that any process may take the question over. A holder that works on renews it. False where
+ * the claim holds nothing any more.
+ */
+export async function endClaim(place: AnswerPlace, claim: string, now: number, signal: AbortSignal): Promise<boolean> {
+  const end = (found: AnswerRecord | undefined): Decision<boolean> => {
+    if (found?.status !== 'running' || found.claim !== claim || !isHeld(found, now)) return { result: false }
+    return { result: true, write: { ...found, leaseUntil: new Date(now).toISOString() } }
+  }
+  return (await decide(place, undefined, end, signal)).result
+}
+
 /** Notes that a job will go on with the question. Undefined when it is answered already. */
 export async function markQueued(
   place: AnswerPlace,

@@ -138,6 +138,18 @@ export function openApiDocument(origin: string): Part {
           },
         },
       },
+      '/api/sandboxes': {
+        post: {
+          operationId: 'sandboxWebhook',
+          summary: 'The lifecycle webhook of E2B',
+          security: [{ e2bSignature: [] }],
+          requestBody: { required: true, content: { 'application/json': { schema: { type: 'object' } } } },
+          responses: {
+            200: json('Delivery', 'Seen'),
+            ...errorResponses(400, 401, 405, 413, ...upstreamErrors),
+          },
+        },
+      },
       ...authPaths,
       ...protocolPaths,
       '/api/health': {
@@ -178,6 +190,7 @@ export function openApiDocument(origin: string): Part {
           description: 'A person who signed in. Only pages of the service itself may send it.',
         },
         signature: { type: 'apiKey', in: 'header', name: 'X-Hub-Signature-256' },
+        e2bSignature: { type: 'apiKey', in: 'header', name: 'E2B-Signature' },
       },
       schemas,
     },

@@ -5,7 +5,7 @@ import { type App, getApp } from '../app.js'
 import type { RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import { parseJson, readBody, wantJsonBody } from '../http/parse-request.js'
-import { HttpError } from '../http/problem-details.js'
+import { ignored, unsigned } from '../http/webhook.js'
 import { readPermission } from '../jobs/comment-job.js'
 import type { CommentJob, CorrectionJob } from '../jobs/job.js'
 import { sendJob } from '../jobs/send-job.js'
@@ -15,14 +15,16 @@ const maximumBytes = 1_000_000
 /** GitHub closes the connection after ten seconds. A permission that is unknown by then is checked by the job. */
 const permissionMs = 6_000
 
+const next = 'Set the same secret in the webhook settings on GitHub and in HANDOFF_WEBHOOK_SECRETS.'
+
 export async function postGitHub(exchange: RequestContext): Promise<Response> {
   const app = getApp()
   const { request } = exchange
-  if (app.settings.webhookSecrets.length === 0) throw signatureError('There is no webhook here.')
+  if (app.settings.webhookSecrets.length === 0) throw unsigned('There is no webhook here.', next)
   const bytes = await readBody(request, maximumBytes)
   const product = await app.product()
   if (!product.isSigned(bytes, request.headers.get('x-hub-signature-256'), app.settings.webhookSecrets)) {
-    throw signatureError('The signature of the delivery is missing or wrong.')
+    throw unsigned('The signature of the delivery is missing or wrong.', next)
   }
   wantJsonBody(request)
   const name = request.headers.get('x-github-event') ?? ''
@@ -47,18 +49,6 @@ async function correct(
   if (command === null) return ignored(exchange, 'There is no correction behind /correct.')
   if (product.isBot(event.asker)) return ignored(exchange, 'Bots may not correct.')
   return acceptComment(exchange, app, product, { kind: 'correct', command, ...authorOf(app, event) })
-}
-
-function signatureError(detail: string): HttpError {
-  return new HttpError(401, 'unauthorized', detail, {
-    next: 'Set the same secret in the webhook settings on GitHub and in HANDOFF_WEBHOOK_SECRETS.',
-    headers: { 'www-authenticate': 'Signature realm="handoff"' },
-  })
-}
-
-function ignored(exchange: RequestContext, why: string): Response {
-  exchange.note({ ignored: why })
-  return jsonResponse(200, { ignored: why })
 }
 
 /** A comment of an account without permission causes one GitHub request, no job and no reply. */

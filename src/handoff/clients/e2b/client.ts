@@ -15,7 +15,7 @@ import { exitCodeOf, failureOf } from './errors.js'
 import { nodeHost, recipe, templateName } from './install-scripts.js'
 import { networkOf } from './network-options.js'
 import { type Program, publishedProgram } from './release.js'
-import { makeMachine } from './sandbox.js'
+import { endOpenMachine, makeMachine } from './sandbox.js'
 import { asOurs, findSandboxes, killSandbox, makeService, replied, type Service } from './sdk-calls.js'
 import type { SandboxSettings } from './settings.js'
 
@@ -25,6 +25,7 @@ export function makeSandboxes(settings: SandboxSettings): Sandboxes {
     open: (request, signal) => open(service, request, signal),
     find: (metadata, signal) => asOurs(signal, 'Listing sandboxes', () => findSandboxes(service, metadata, signal)),
     kill: (id, signal) => asOurs(signal, `Killing sandbox ${id}`, () => killSandbox(service, id, signal)),
+    endedOutside: async (id, reason) => endOpenMachine(id, reason),
     async warm() {
       await service.sdk()
     },

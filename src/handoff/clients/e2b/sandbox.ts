@@ -16,6 +16,16 @@ const killMachineMs = 60_000
 /** Clocks differ, and the service counts whole seconds. */
 const lifetimeSlackMs = 2_000
 
+/** The sandboxes that this process has opened and not ended. */
+const openMachines = new Map<string, (reason: HandoffError) => void>()
+
+/** E2B reports the end of a sandbox: its commands fail at once, also where their connection says nothing. */
+export function endOpenMachine(id: string, reason: string): boolean {
+  const end = openMachines.get(id)
+  end?.(new HandoffError('sandbox', `E2B ended sandbox ${id} while it was in use (${reason}).`, { next: 'Ask again.' }))
+  return end !== undefined
+}
+
 export function makeMachine(
   service: Service,
   { sandbox, template, options, letDie }: Created,
@@ -24,8 +34,13 @@ export function makeMachine(
   const endsAt = Date.now() + lifetimeMs - lifetimeSlackMs
   const gone = new AbortController()
   let killing: Promise<void> | undefined
+  openMachines.set(sandbox.sandboxId, (reason) => {
+    openMachines.delete(sandbox.sandboxId)
+    gone.abort(reason)
+  })
 
   async function kill(): Promise<void> {
+    openMachines.delete(sandbox.sandboxId)
     letDie()
     // Running commands fail at once; they do not wait for the kill.
     gone.abort(new HandoffError('cancelled', `Sandbox ${sandbox.sandboxId} was killed by us.`))

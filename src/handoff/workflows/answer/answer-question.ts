@@ -30,6 +30,7 @@ import { correctionsFor, stalenessAt, storedAnswer } from './report-answer.js'
 import { costBefore, reserveBudget } from './reserve-budget.js'
 import { repositoryOf } from './resolve-run.js'
 import { failureOf, inProgress, passesByItself } from './retry-policy.js'
+import { claimLabels } from './sandbox-ended.js'
 import { readThread } from './thread.js'
 import { whileAccountIsFull } from './wait-for-account.js'
 
@@ -169,7 +170,7 @@ function reuse(record: CompletedAnswer): Answered & { reusedFrom: string } {
 }
 
 async function generate(
-  { question, run, base, timer, request, corrections }: FoundQuestion,
+  { id, question, run, base, timer, request, corrections }: FoundQuestion,
   { record }: Lease,
   earlier: CompletedAnswer[],
   context: AppContext,
@@ -183,7 +184,7 @@ async function generate(
     timer,
     thread: await readThread(question, earlier, run.directory, context, signal),
     corrections,
-    ...(request.labels === undefined ? {} : { labels: request.labels }),
+    labels: { ...request.labels, ...claimLabels({ directory: run.directory, id }, record) },
   }
   return base ? generateComparison({ ...job, base }, signal) : generateAnswer(job, signal)
 }
