@@ -28,6 +28,7 @@ export function renderDiagram({ nodes, edges }: DiagramData, link: CheckLink): S
     role: 'group',
     'aria-label': 'Who imports whom',
   })
+  picture.style.setProperty('--width', `${width}px`)
   const most = Math.max(...sound.map(({ imports }) => imports), 1)
   for (const { from, to, imports, path, line, url } of sound) {
     const words = `${nodes[from]!.path} imports ${nodes[to]!.path} in ${plural(imports, 'file')}, for example ${path}:${line}`
