@@ -92,7 +92,7 @@ async function makeRepository(): Promise<string> {
 
 async function takePage(browser: Browser, address: string): Promise<void> {
   const page = await browser.newPage({
-    viewport: { width: 1280, height: 760 },
+    viewport: { width: 1280, height: 680 },
     colorScheme: 'light',
   })
   await page.goto(address)
