@@ -16,6 +16,9 @@ const common = {
   isolate: false,
 }
 
+/** Tests run in any order. Where changes are decided about, files do too; elsewhere the slowest file of the last run begins. */
+const sequence = { shuffle: { files: Boolean(process.env['CI']), tests: true } }
+
 export default defineConfig({
   test: {
     globalSetup: ['global-setup', 'shipped-action', 'recordings-folder'].map((name) => `test/support/${name}.ts`),
@@ -23,11 +26,19 @@ export default defineConfig({
     maxWorkers: 4,
     reporters: ['default'],
     projects: [
-      { extends: true, test: { ...common, name: 'unit', include: unit, exclude: guarantees } },
-      { extends: true, test: { ...common, name: 'guarantees', include: guarantees } },
+      { extends: true, test: { ...common, name: 'unit', sequence, include: unit, exclude: guarantees } },
+      { extends: true, test: { ...common, name: 'guarantees', include: guarantees, provide: { functions: 'built' } } },
       {
         extends: true,
-        test: { ...common, name: 'integration', include: ['test/**/*.test.ts'], exclude: [...unit, ...guarantees] },
+        test: {
+          ...common,
+          name: 'integration',
+          sequence,
+          include: ['test/**/*.test.ts'],
+          exclude: [...unit, ...guarantees],
+          // The platform's builder takes longer than all these tests of the service.
+          provide: { functions: 'sources' },
+        },
       },
     ],
   },

@@ -5,7 +5,7 @@ import { type LocalStack, startLocalStack } from './support/local-stack.js'
 import { makeRepository, type TestRepository } from './support/repository.js'
 
 const name = 'octo/clock'
-const deadline = AbortSignal.timeout(60_000)
+const deadline = AbortSignal.timeout(300_000)
 let repository: TestRepository
 let stack: LocalStack
 let run: SummariseResult

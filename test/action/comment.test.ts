@@ -66,6 +66,7 @@ test('a job that can only read summarises, and another one that clones nothing k
 })
 
 test('a job that is late leaves the comment to the job of the head', async () => {
+  await shown(1)
   const { body, history } = await shown(2)
   expect(body).toContain(commit(2).slice(0, 7))
   const late = await comment(1)

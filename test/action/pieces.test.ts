@@ -28,7 +28,7 @@ test('the post step ends the sandbox it knows, even if the list of others fails'
     apiUrl: settings.E2B_API_URL,
     sandboxUrl: settings.E2B_SANDBOX_URL,
   })
-  const signal = AbortSignal.timeout(20_000)
+  const signal = AbortSignal.timeout(60_000)
   const { id } = await sandboxes.open(
     { metadata: { handoff: '1', owner: 'me' }, lifetimeMs: 60_000, egress: [] },
     signal,

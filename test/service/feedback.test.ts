@@ -27,7 +27,7 @@ const path = () => `${here.run.directory}/analysis/qa/${answer.id}.feedback.json
 const kept = async () => {
   const bytes = await here.stack.context.ports.drive.read(path(), {
     maxBytes: 100_000,
-    signal: AbortSignal.timeout(5_000),
+    signal: AbortSignal.timeout(60_000),
   })
   return bytes === null ? undefined : JSON.parse(new TextDecoder().decode(bytes))
 }
@@ -96,7 +96,7 @@ test('a word costs a caller some of its budget', async () => {
     const file = `/handoff/_service/budgets/${sha256('bearer:a').slice(0, 32)}.json`
     const bytes = await here.stack.context.ports.drive.read(file, {
       maxBytes: 100_000,
-      signal: AbortSignal.timeout(5_000),
+      signal: AbortSignal.timeout(60_000),
     })
     return JSON.parse(new TextDecoder().decode(bytes!)).tokens as number
   }

@@ -1,6 +1,7 @@
 // A deployment on loopback for one test file: the local clouds, a git remote with one summarised commit, and the built functions.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { inject } from 'vitest'
 import type { SandboxCloudOptions } from '../../src/emulators/e2b/server.js'
 import type { CloudsOptions } from '../../src/emulators/start-all.js'
 import { buildFunctions } from '../../src/emulators/vercel/build.js'
@@ -25,6 +26,13 @@ export const webhookSecrets = ['first-webhook-secret-0123', 'second-webhook-secr
 
 const never = new AbortController().signal
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** What the instances of a deployment run; each project of `vitest.config.ts` says which. */
+    functions: 'sources' | 'built'
+  }
+}
 
 export interface Deployment extends AsyncDisposable {
   stack: LocalStack
@@ -101,8 +109,7 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
   for (const [setting, value] of Object.entries(environment))
     if (/(?:KEY|SECRET|TOKEN)$/.test(setting)) secretWatch.addSecret(setting, value)
   const instances: RunningFunctions[] = []
-  // For work on the functions themselves nothing is built.
-  const fromSources = process.env['FUNCTIONS'] === 'sources'
+  const fromSources = inject('functions') === 'sources'
   const built = fromSources || options.withoutFunctions ? undefined : await buildFunctions(root)
   const another = async (
     more: Record<string, string> = {},

@@ -1,7 +1,8 @@
-// `npm start` as a process: the server, with only the environment it is given.
+// `npm start` as a process: the server, with only the environment it is given, and what Node compiled before.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { secretWatch } from './recorded-requests.js'
+import { compileCache } from './run-program.js'
 import { until } from './until.js'
 
 const root = join(import.meta.dirname, '../..')
@@ -33,7 +34,7 @@ export async function startServerProcess(
   { command: [file = '', ...rest], cwd } = alone,
 ): Promise<ServerProcess> {
   const child = spawn(file, rest, {
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment },
+    env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: compileCache, PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd,
     // Its own group, as a terminal gives it.

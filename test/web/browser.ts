@@ -85,7 +85,7 @@ export async function openPage(
 ): Promise<Watched> {
   const context = await contextFor(browser, options, person)
   const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
+  page.setDefaultTimeout(45_000)
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`))
   page.on('dialog', (dialog) => {

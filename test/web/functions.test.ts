@@ -8,6 +8,7 @@ import { type RunningFunctions, startFunctions } from '../../src/emulators/verce
 import { type SummariseResult, summarise } from '../../src/handoff/index.js'
 import { type LocalStack, startLocalStack } from '../support/local-stack.js'
 import { makeRepository, type TestRepository } from '../support/repository.js'
+import { compileCache } from '../support/run-program.js'
 import { tokenFiles, tokenSource } from '../support/token-files.js'
 import { howToGet, openPage, startBrowser, type Watched } from './browser.js'
 import { token as secret } from './content.js'
@@ -37,6 +38,7 @@ beforeAll(async () => {
   served = await startFunctions({
     root: join(import.meta.dirname, '../..'),
     fromSources: true,
+    compileCache,
     environment: {
       ...stack.clouds.settings,
       DRIVE9_ROOT: '/handoff',

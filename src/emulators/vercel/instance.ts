@@ -2,7 +2,6 @@
 // has only the variables meant for the functions. It sends its address on the IPC channel.
 import { createHook } from 'node:async_hooks'
 import { existsSync, readdirSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
@@ -14,9 +13,10 @@ import { startPlatform } from './platform.js'
 import { deliveryHeader } from './queue-delivery.js'
 import { type Instance, queuesVariable } from './start.js'
 
-const { root, built, port, maxDuration, deadline, compileCache } = JSON.parse(process.argv[2] ?? '{}') as Instance
+const { root, built, port, maxDuration, deadline } = JSON.parse(process.argv[2] ?? '{}') as Instance
 const queues = takeQueues()
-if (compileCache !== undefined) enableCompileCache(compileCache)
+// Node has read it. The functions do not find it.
+delete process.env['NODE_COMPILE_CACHE']
 const settings = await readPlatformSettings(root)
 const loaded = new Map<string, Promise<ServedFunction>>()
 

@@ -48,7 +48,6 @@ export interface Instance {
   built?: string
   maxDuration?: number
   deadline?: SaidDeadline
-  compileCache?: string
 }
 
 /** Tells an instance the keys of its queues. */
@@ -66,12 +65,12 @@ export async function startFunctions(options: FunctionsOptions): Promise<Running
     ...(built === undefined ? {} : { built: built.directory }),
     ...(maxDuration === undefined ? {} : { maxDuration }),
     ...(deadline === undefined ? {} : { deadline }),
-    ...(compileCache === undefined ? {} : { compileCache }),
   }
   const child = fork(programFile, [JSON.stringify(instance)], {
     env: {
       PATH: process.env['PATH'] ?? '',
       NO_COLOR: '1',
+      ...(compileCache === undefined ? {} : { NODE_COMPILE_CACHE: compileCache }),
       ...(queues === undefined ? {} : { ...queues.settings, [queuesVariable]: keysOf(queues) }),
       ...options.environment,
     },

@@ -25,7 +25,7 @@ afterAll(async () => {
   await repository[Symbol.asyncDispose]()
 })
 
-const inTime = () => AbortSignal.timeout(10_000)
+const inTime = () => AbortSignal.timeout(60_000)
 const host = makeGitHost({ firstWaitMs: 1 })
 /** Runs with a server that answers as no real git host does. */
 async function withServer<T>(handle: Handler, use: (url: string, paths: () => string[]) => Promise<T>): Promise<T> {

@@ -68,7 +68,7 @@ if (live) {
       credentials,
       userAgent,
     })
-    const facts = await github.repository(repository, { signal: AbortSignal.timeout(30_000) })
+    const facts = await github.repository(repository, { signal: AbortSignal.timeout(300_000) })
     return {
       github,
       repository,
@@ -86,7 +86,7 @@ describe('faults', () => {
   let pull: Pull
   let thread: Thread
   let token: string
-  const call = { signal: AbortSignal.timeout(60_000) }
+  const call = { signal: AbortSignal.timeout(300_000) }
 
   beforeEach(async () => {
     local = await startGitHub()

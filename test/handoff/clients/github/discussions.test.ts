@@ -13,7 +13,7 @@ let number: number
 let question: StoredComment
 let thread: Thread
 
-const call = { signal: AbortSignal.timeout(60_000) }
+const call = { signal: AbortSignal.timeout(300_000) }
 const marker = '<!-- handoff:test -->'
 const makeClient = (permission: 'read' | 'write') =>
   makeGitHub({

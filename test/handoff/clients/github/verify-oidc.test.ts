@@ -198,7 +198,7 @@ describe('keys', () => {
     'when GitHub answers with %s, verification fails with `git` for 30 s and is then tried again',
     async (_name, fault) => {
       const clock = manualClock({ start: Date.now() })
-      const check = verifier({ fetchMs: 100, clock })
+      const check = verifier({ fetchMs: 2_000, clock })
       local.server.rule({ path: /jwks$/, times: 1, fault })
       for (let index = 0; index < 20; index += 1) {
         const error = await refusal(check.verify(local.oidc.mint()))

@@ -52,7 +52,7 @@ const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
     { role: 'user', content: data },
   ],
   answerTokens: 500,
-  signal: AbortSignal.timeout(10_000),
+  signal: AbortSignal.timeout(60_000),
   ...more,
 })
 

@@ -42,7 +42,7 @@ const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
     { role: 'user', content: data },
   ],
   answerTokens: 500,
-  signal: AbortSignal.timeout(20_000),
+  signal: AbortSignal.timeout(60_000),
   ...more,
 })
 
@@ -232,8 +232,8 @@ describe('a server that serves one request at a time', () => {
   }
 
   it('answers all of eight requests, though the last waits for longer than the patience', async () => {
-    await using server = await serial(120)
-    const model = modelWith({ baseUrl: server.url, firstTextMs: 400 })
+    await using server = await serial(250)
+    const model = modelWith({ baseUrl: server.url, firstTextMs: 1_500 })
     const replies = await Promise.all(Array.from({ length: 8 }, () => model.complete(request())))
     expect(replies.map(({ text }) => text)).toEqual(Array(8).fill('Yes.'))
     expect(bodies(server)).toHaveLength(8)
@@ -315,8 +315,8 @@ describe('a check before anything is paid for', () => {
   it('passes with the right key and model, and asks the service once', async () => {
     const model = modelWith()
     const before = local.requests.length
-    await Promise.all([model.check!(AbortSignal.timeout(5_000)), model.check!(AbortSignal.timeout(5_000))])
-    await model.check!(AbortSignal.timeout(5_000))
+    await Promise.all([model.check!(AbortSignal.timeout(60_000)), model.check!(AbortSignal.timeout(60_000))])
+    await model.check!(AbortSignal.timeout(60_000))
     expect(local.requests.slice(before).map(({ path }) => path)).toEqual(['/v1/models'])
   })
 
@@ -359,9 +359,9 @@ describe('a check before anything is paid for', () => {
   it('that failed is made again by the next', async () => {
     const undo = local.rule({ times: 1, fault: { kind: 'answer', status: 401, body: '{}' } })
     const model = modelWith()
-    expect((await refusal(model.check!(AbortSignal.timeout(5_000)))).code).toBe('model')
+    expect((await refusal(model.check!(AbortSignal.timeout(60_000)))).code).toBe('model')
     undo()
-    await model.check!(AbortSignal.timeout(5_000))
+    await model.check!(AbortSignal.timeout(60_000))
   })
 })
 

@@ -7,7 +7,7 @@ import { checkPermission } from '../../../../src/handoff/workflows/pull-request/
 
 let local: LocalGitHub
 let token: string
-const call = { signal: AbortSignal.timeout(30_000) }
+const call = { signal: AbortSignal.timeout(300_000) }
 
 beforeAll(async () => {
   local = await startGitHub()

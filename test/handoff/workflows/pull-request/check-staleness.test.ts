@@ -7,7 +7,7 @@ import { type GitFolder, gitFolder } from '../../../support/git-folder.js'
 
 let local: LocalGitHub
 let folder: GitFolder
-const call = { signal: AbortSignal.timeout(30_000) }
+const call = { signal: AbortSignal.timeout(300_000) }
 
 beforeEach(async () => {
   local = await startGitHub()

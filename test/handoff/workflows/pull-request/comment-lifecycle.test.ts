@@ -729,7 +729,7 @@ describe('the last word of a step that runs after the job', () => {
     endConversation({
       ...talk(),
       error: new HandoffError('cancelled', 'Stopped.'),
-      signal: AbortSignal.timeout(5_000),
+      signal: AbortSignal.timeout(60_000),
       ...more,
     })
 

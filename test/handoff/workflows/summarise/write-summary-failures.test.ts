@@ -183,7 +183,7 @@ describe('a model that says nothing', () => {
   })
 
   it('or far too much, is cut', async () => {
-    const model = scriptedModel({ say: () => `It is so. [[core/part0/file0.ts:1]] ${'And so on. '.repeat(50_000)}` })
+    const model = scriptedModel({ say: () => `It is so. [[core/part0/file0.ts:1]] ${'And so on. '.repeat(10_000)}` })
     const written = await writeSummary(await order(largeRepository(), model))
     expect(markdownOf(written).length).toBeLessThan(70_000)
     expect(encodeNotes(written.notes).length).toBeLessThan(4_000_000)
