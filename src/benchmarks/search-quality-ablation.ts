@@ -5,10 +5,9 @@ import { HandoffError } from '../handoff/index.js'
 import { type Corpus, openCorpus } from '../handoff/sandbox/program/search/corpus.js'
 import { findInCorpus } from '../handoff/sandbox/program/search/index.js'
 import { features, sizes, start, tables, weights } from '../handoff/sandbox/program/search/ranking-weights.js'
-import type { SourceFile } from '../handoff/sandbox/program/search/source-files.js'
 import { type Ground, openGround, readQuestions } from './search-quality-ground.js'
 import { asMarkdown, asText, writeSection } from './search-quality-table.js'
-import { type Question, scorePlaces } from './search-quality-types.js'
+import { type Question, type Result, scorePlaces } from './search-quality-types.js'
 
 const command = {
   name: 'eval:ablation',
@@ -50,7 +49,7 @@ const feature =
 
 const nothingLearnt: Removal = () => {
   const before = { ...tables }
-  Object.assign(tables, { report: start, trace: start, diff: start })
+  Object.assign(tables, Object.fromEntries(Object.keys(tables).map((shape) => [shape, start])))
   return () => void Object.assign(tables, before)
 }
 
@@ -81,12 +80,10 @@ const parts: Record<string, Removal> = {
   'files that are named': feature('named'),
   'definitions that are named': feature('defines'),
   'what the best files use': feature('uses'),
-  'walk along imports': feature('walk'),
   'who mentions the best': feature('mentions'),
   'tests and what they test': feature('tested', 'testOf'),
   'words of imports': feature('imports'),
   'what twins inherit from': set(sizes, { twins: Number.POSITIVE_INFINITY }),
-  'declarations follow their code': set(sizes, { declared: 0 }),
   'files that relate to the best': set(sizes, { related: 0 }),
   'rank of the file among lines': set(weights, { fileTrust: 0 }),
   'related regions rise': set(weights, { region: 0 }),
@@ -95,32 +92,19 @@ const parts: Record<string, Removal> = {
 
 const metrics = ['hit1', 'hit5', 'acc5', 'acc10', 'recall10', 'lines', 'lineRecall'] as const
 const heads = ['hit@1', 'hit@5', 'Acc@5', 'Acc@10', 'recall@10', 'lines', 'gold lines']
-type Sums = Record<(typeof metrics)[number], { sum: number; count: number }>
+/** The scores of each question, in their order. */
+type Scores = Pick<Result, (typeof metrics)[number]>[]
 
 const whole = 'the whole search'
 
-/** The same files are searched many times, so they stay in memory. */
-async function openInMemory({ gitDirectory, commit }: Ground): Promise<Corpus> {
-  const corpus = await openCorpus(gitDirectory, commit)
-  const kept: [SourceFile, Buffer][] = []
-  // The buffer may be larger than the file and is used again; one byte 0 follows the file.
-  await corpus.readAll((file, bytes) => kept.push([file, Buffer.from(bytes.subarray(0, file.size + 1))]))
-  return {
-    ...corpus,
-    async readAll(take) {
-      for (const [file, bytes] of kept) take(file, bytes)
-    },
-  }
-}
-
-async function measure(values: Given<typeof command.options>['values'], file: string): Promise<Map<string, Sums>> {
+async function measure(values: Given<typeof command.options>['values'], file: string): Promise<Map<string, Scores>> {
   const wanted = values.part ?? Object.keys(parts)
-  const all = new Map<string, Sums>()
+  const all = new Map<string, Scores>()
   const questions = await readQuestions(values, file)
   for (const [key, group] of Map.groupBy(questions, ({ repository, commit }) => `${repository}@${commit}`)) {
     const [repository = '', prefix = ''] = key.split('@')
     const ground = await openGround(values.repositories!, repository, prefix, values.cache)
-    const corpus = await openInMemory(ground)
+    const corpus = await openCorpus(ground.gitDirectory, ground.commit, ground.wordIndex)
     for (const question of group) {
       await ask(whole, question, { corpus, ground, all })
       for (const name of wanted) {
@@ -138,34 +122,51 @@ async function measure(values: Given<typeof command.options>['values'], file: st
 async function ask(
   name: string,
   { question, gold }: Question,
-  { corpus, ground, all }: { corpus: Corpus; ground: Ground; all: Map<string, Sums> },
+  { corpus, ground, all }: { corpus: Corpus; ground: Ground; all: Map<string, Scores> },
 ): Promise<void> {
   const found = await findInCorpus(corpus, { ...ground, search: { question, terms: [], tokens: 12_000, shown: [] } })
   const scores = scorePlaces(
     gold,
     found.excerpts.map(({ path, from, lines }) => ({ path, from, to: from + lines.length - 1 })),
   )
-  const sums = all.get(name) ?? (Object.fromEntries(metrics.map((one) => [one, { sum: 0, count: 0 }])) as Sums)
-  all.set(name, sums)
-  for (const metric of metrics) {
-    if (scores[metric] === undefined) continue
-    sums[metric].sum += scores[metric]
-    sums[metric].count += 1
-  }
+  all.set(name, [...(all.get(name) ?? []), scores])
 }
 
-function tableOf(name: string, all: Map<string, Sums>): string[][] {
-  const points = (sums: Sums) => metrics.map((metric) => (100 * sums[metric].sum) / (sums[metric].count || 1))
-  const base = points(all.get(whole)!)
-  const rows = [...all].map(([part, sums]) => {
-    const cells = points(sums).map((value, at) => (part === whole ? value : value - base[at]!))
-    return [part === whole ? whole : `without: ${part}`, ...cells.map((value) => signed(value, part === whole))]
+const resamples = 400
+
+function tableOf(name: string, all: Map<string, Scores>): string[][] {
+  const base = all.get(whole)!
+  const rows = [...all].map(([part, scores]) => {
+    if (part === whole) return [whole, ...metrics.map((metric) => mean(valuesOf(metric, scores)).toFixed(1))]
+    return [`without: ${part}`, ...metrics.map((metric) => differenceOf(valuesOf(metric, scores, base)))]
   })
-  return [[`${name}, ${all.get(whole)!.hit1.count} questions`, ...heads], ...rows]
+  return [[`${name}, ${base.length} questions`, ...heads], ...rows]
 }
 
-const signed = (value: number, plain: boolean) =>
-  `${!plain && value > 0.05 ? '+' : ''}${value.toFixed(1).replace('-0.0', '0.0')}`
+/** In points, of questions that have the measure; less those of the whole search where that is given. */
+function valuesOf(metric: (typeof metrics)[number], scores: Scores, base?: Scores): number[] {
+  return scores.flatMap((one, at) =>
+    one[metric] === undefined ? [] : [100 * (one[metric] - (base?.[at]?.[metric] ?? 0))],
+  )
+}
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / (values.length || 1)
+
+/** The mean, and the middle nine tenths of means of as many questions, drawn with repetition. */
+function differenceOf(values: readonly number[]): string {
+  if (values.every((value) => value === 0)) return '0'
+  // A fixed sequence, so that the same questions give the same table.
+  let state = 1
+  const draw = () => {
+    state = Math.imul(state, 0x41c64e6d) + 12_345
+    return values[(state >>> 8) % values.length]!
+  }
+  const means = Array.from({ length: resamples }, () => mean(values.map(draw))).sort((a, b) => a - b)
+  const [low, high] = [means[resamples / 20]!, means[(resamples * 19) / 20]!]
+  return `${signed(mean(values))} (${signed(low)} … ${signed(high)})`
+}
+
+const signed = (value: number) => `${value > 0.05 ? '+' : ''}${value.toFixed(1).replace('-0.0', '0.0')}`
 
 async function run({ values }: Given<typeof command.options>): Promise<void> {
   if (!values.questions || !values.repositories) {
@@ -186,7 +187,7 @@ async function run({ values }: Given<typeof command.options>): Promise<void> {
     written.push(table)
   }
   const text =
-    'Differences in points without one part, on evenly spaced samples. A part earns its place where they are negative.'
+    'Differences in points without one part, on evenly spaced samples, with nine tenths of the means of questions drawn anew (bootstrap). A part earns its place where they are negative.'
   if (values.write) await writeSection(values.write, 'What each part gives', [text, ...written.map(asMarkdown)])
 }
 

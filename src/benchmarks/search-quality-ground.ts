@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Outline } from '../handoff/domain/survey.js'
 import { HandoffError } from '../handoff/index.js'
+import { openCorpus } from '../handoff/sandbox/program/search/corpus.js'
+import { makeWordIndex } from '../handoff/sandbox/program/search/word-index.js'
 import { survey } from '../handoff/sandbox/program/survey/index.js'
 import type { Question } from './search-quality-types.js'
 
@@ -27,8 +29,13 @@ function gitDirectoryOf(folder: string, repository: string): string {
 export interface Ground {
   gitDirectory: string
   commit: string
+  /** Both as Sandbox A leaves them for Sandbox B. */
   outline: Outline
+  wordIndex: Uint8Array
 }
+
+/** Questions of one commit follow one another, so one is enough. */
+let last: { key: string; ground: Ground } | undefined
 
 export async function openGround(
   repositories: string,
@@ -36,13 +43,17 @@ export async function openGround(
   prefix: string,
   cache: string | undefined,
 ): Promise<Ground> {
+  const key = `${repositories} ${repository}@${prefix}`
+  if (last?.key === key) return last.ground
   const gitDirectory = gitDirectoryOf(repositories, repository)
   const { stdout } = await execute('git', ['-C', gitDirectory, 'rev-parse', '--verify', `${prefix}^{commit}`])
   const commit = stdout.trim()
-  return { gitDirectory, commit, outline: await outlineOf(gitDirectory, commit, cache) }
+  const wordIndex = await makeWordIndex(await openCorpus(gitDirectory, commit))
+  const ground = { gitDirectory, commit, outline: await outlineOf(gitDirectory, commit, cache), wordIndex }
+  last = { key, ground }
+  return ground
 }
 
-/** The outline of a commit, as Sandbox A would have left it for Sandbox B. */
 async function outlineOf(gitDirectory: string, commit: string, cache: string | undefined): Promise<Outline> {
   const kept = cache && join(cache, `${createHash('sha256').update(`${gitDirectory}@${commit}`).digest('hex')}.json`)
   if (kept && existsSync(kept)) return JSON.parse(await readFile(kept, 'utf8'))

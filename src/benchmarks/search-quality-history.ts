@@ -17,12 +17,18 @@ const command = {
   description: `Makes questions for npm run eval from the history of clones.
 
 A commit counts if its message says something and if it changes one to five files of the given endings, none of them a
-test. Its message is the question; the old side of its change is the answer, at its parent.`,
+test. Its message is the question; the old side of its change is the answer, at its parent. With --back the questions of
+a clone are the commits since one commit and are asked there; lines count where the file was the same at the parent.`,
   positionals: { usage: 'CLONE…', least: 1, most: 100 },
   options: {
     out: { type: 'string', value: 'FILE', help: 'where the questions go, JSON lines; needed' },
     endings: { type: 'string', value: 'LIST', help: 'the endings of files that count, such as ts,tsx; needed' },
     count: { type: 'string', value: 'COUNT', help: 'questions in all, spread evenly over the clones', default: '200' },
+    back: {
+      type: 'string',
+      value: 'COMMITS',
+      help: 'ask all questions of a clone at one commit, so many before the newest; large samples take less time',
+    },
   },
   example: 'eval:history -- --endings go --out go.jsonl ../clones/fzf ../clones/gin',
   cost: 'nothing; some seconds a clone.',
@@ -33,9 +39,9 @@ const depth = '6000'
 const limits = { files: 5, changedLines: 200, characters: 4_000 }
 
 async function makeQuestions({ values, positionals }: Given<typeof command.options>): Promise<void> {
-  const { out, endings, count = '200' } = values
-  if (!out || !endings || !/^\d{1,6}$/.test(count)) {
-    throw new HandoffError('invalid-input', '--out, --endings or --count is missing or wrong.', {
+  const { out, endings, count = '200', back } = values
+  if (!out || !endings || ![count, back ?? '1'].every((number) => /^\d{1,6}$/.test(number))) {
+    throw new HandoffError('invalid-input', '--out, --endings, --count or --back is missing or wrong.', {
       next: `Write for instance npm run ${command.example}.`,
     })
   }
@@ -44,16 +50,22 @@ async function makeQuestions({ values, positionals }: Given<typeof command.optio
     const share =
       Math.floor(((index + 1) * Number(count)) / positionals.length) -
       Math.floor((index * Number(count)) / positionals.length)
-    const made = await questionsOf(clone, new Set(endings.split(',')), share)
+    const made = await questionsOf(clone, new Set(endings.split(',')), share, back)
     process.stdout.write(`${made.length} questions of ${clone}\n`)
     rows.push(...made)
   }
   await writeFile(out, rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
 }
 
-async function questionsOf(clone: string, endings: ReadonlySet<string>, most: number): Promise<Question[]> {
+async function questionsOf(
+  clone: string,
+  endings: ReadonlySet<string>,
+  most: number,
+  back: string | undefined,
+): Promise<Question[]> {
   const git = async (...words: string[]) =>
     (await execute('git', ['-C', clone, ...words], { maxBuffer: 1 << 29 })).stdout
+  const base = back && (await git('rev-list', '--first-parent', '--skip', back, '-n', '1', 'HEAD')).trim()
   // Names without sizes, because a clone may lack old blobs.
   const log = await git(
     'log',
@@ -63,7 +75,7 @@ async function questionsOf(clone: string, endings: ReadonlySet<string>, most: nu
     '--no-renames',
     '--name-status',
     '--format=%x01%H%x00%P%x00%B%x00',
-    'HEAD',
+    base ? `${base}..HEAD` : 'HEAD',
   )
   const commits = log
     .split('\x01')
@@ -78,15 +90,33 @@ async function questionsOf(clone: string, endings: ReadonlySet<string>, most: nu
     const gold = changedLines(diff)
     const changed = diff.match(/^[+-](?![+-])/gm)?.length ?? 0
     if (gold.length !== paths.length || changed < 2 || changed > limits.changedLines) continue
+    const places = base ? await placesAt(git, base, parent, gold) : gold
+    if (!places) continue
     rows.push({
       id: `${repositoryOf(clone)}-${sha.slice(0, 10)}`,
       repository: repositoryOf(clone),
-      commit: parent,
+      commit: base || parent,
       question: message,
-      gold,
+      gold: places,
     })
   }
   return rows
+}
+
+/** The places at another commit: lines where the file is the same there. Undefined where a file is missing there. */
+async function placesAt(
+  git: (...words: string[]) => Promise<string>,
+  base: string,
+  parent: string,
+  gold: readonly Gold[],
+): Promise<Gold[] | undefined> {
+  const blobsOf = async (commit: string) => {
+    const tree = await git('ls-tree', '-z', commit, '--', ...gold.map(({ path }) => path))
+    return new Map(tree.split('\0').map((row) => [row.split('\t')[1], row.split('\t')[0]]))
+  }
+  const [there, here] = [await blobsOf(base), await blobsOf(parent)]
+  if (gold.some(({ path }) => !there.has(path))) return undefined
+  return gold.map(({ path, lines }) => ({ path, lines: there.get(path) === here.get(path) ? lines : [] }))
 }
 
 const hashOf = (sha: string) => createHash('sha256').update(sha).digest('hex')

@@ -58,7 +58,7 @@ async function collect(values: Given<typeof command.options>['values']): Promise
   for (const file of files) {
     for (const question of await readLines<Question>(file)) {
       const ground = await openGround(repositories, question.repository, question.commit, cache)
-      const corpus = await openCorpus(ground.gitDirectory, ground.commit)
+      const corpus = await openCorpus(ground.gitDirectory, ground.commit, ground.wordIndex)
       const search = { question: question.question, terms: [], tokens: 12_000, shown: [] }
       const ranking = await rankFiles(corpus, { search, outline: ground.outline })
       const ranked = ranking.files.slice(0, mostRows)
@@ -79,11 +79,11 @@ async function collect(values: Given<typeof command.options>['values']): Promise
 
 const rounds = 200
 const step = 0.5
-/** Keeps weights near the start that few questions support. */
-const penalty = 0.01
+/** Keeps weights near the start that few questions support. More for questions, whose start is good. */
+const penalties = { question: 0.02, report: 0.01 }
 
 /** Softmax over the candidates of each question; the gold files share the probability that is wanted. */
-function fitWeights(examples: readonly Example[], start: Float64Array): Float64Array {
+function fitWeights(examples: readonly Example[], start: Float64Array, penalty: number): Float64Array {
   const weights = start.slice()
   const gradient = new Float64Array(weights.length)
   const momentum = new Float64Array(weights.length)
@@ -123,9 +123,9 @@ function softmax(scores: number[]): number[] {
 /** Reports are learnt from reports and traces; a trace starts as a report. Few examples have the other shapes. */
 function learn(examples: readonly Example[]): Map<Shape, FileWeights> {
   const of = (shape: Shape) => examples.filter((example) => example.shape === shape)
-  const question = fitWeights(of('question'), start)
-  const report = fitWeights([...of('report'), ...of('trace')], start)
-  const trace = fitWeights(of('trace'), report)
+  const question = fitWeights(of('question'), start, penalties.question)
+  const report = fitWeights([...of('report'), ...of('trace')], start, penalties.report)
+  const trace = fitWeights(of('trace'), report, penalties.report)
   const tables: Record<Shape, FileWeights> = { question, report, trace, name: question, diff: report }
   return new Map(shapes.map((shape) => [shape, tables[shape]]))
 }

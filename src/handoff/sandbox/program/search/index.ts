@@ -93,17 +93,14 @@ export async function rankFiles(
   const ranked = await rankCandidates(candidates, corpus, stats, query)
   const findDefinitions = definitionsIn(outline)
   const defined = findDefined(search.question, findDefinitions)
-  const relations = findRelations(ranked, corpus.files, findDefinitions, outline.imports)
+  const relations = findRelations(ranked, corpus.files, findDefinitions)
   const hints = findSummaryHints(summary, query, stats)
   const evidence = { query, stats, named, relations, hints: strongestHints(hints), defined }
   const inherited = new Map([...relations.inherited.keys()].map((path) => [path, 1]))
-  const declared = new Map(ranked.slice(0, sizes.declared * 2).map(({ file }) => [declarationOf(file), 1]))
   const added = relatedNonCandidates(corpus.files, stats, ranked, [
-    relations.walk,
     relations.uses,
     relations.tested,
     inherited,
-    declared,
     defined,
   ])
   const all = [...ranked, ...(await rankCandidates(added, corpus, stats, query))]
@@ -115,7 +112,6 @@ export async function rankFiles(
     file.rank = scoreOf(file.features, byShape[shape])
   }
   placeInherited(all, relations.inherited)
-  placeDeclarations(all)
   placeChosen(all, search.chosen ?? [])
   return { shape, query, stats, files: all.sort((a, b) => b.rank - a.rank) }
 }
@@ -127,16 +123,6 @@ function placeInherited(all: readonly RankedFile[], inherited: Relations['inheri
     if (!leader) continue
     file.rank = Math.max(file.rank, leader.rank - 0.001)
     for (const twin of twins) twin.rank = Math.min(twin.rank, leader.rank - 0.002)
-  }
-}
-
-const declarationOf = ({ path }: SourceFile) => path.replace(/\.[cm]?jsx?$/, '.d.ts')
-
-/** A declaration file that is written by hand follows the code that it declares: a change of one is a change of the other. */
-function placeDeclarations(all: readonly RankedFile[]): void {
-  for (const { file, rank } of all.toSorted((a, b) => b.rank - a.rank).slice(0, sizes.declared)) {
-    const declaration = all.find((one) => one.file.path === declarationOf(file))
-    if (declaration) declaration.rank = Math.max(declaration.rank, rank - 0.001)
   }
 }
 
@@ -190,9 +176,9 @@ function boostRegions(all: readonly RankedFile[], relations: Relations, hints: r
 
 /**
  * The best region is worth so much of the question's own words by their rarity: less is hardly or partly found. A question is hardly found too where
- * the files have less of the identifiers that it names. `npm run eval:silence` measures both.
+ * the files have less of the identifiers that it names, and no region is strong without them. `npm run eval:silence` measures it.
  */
-const worth = { partly: 0.4, well: 0.7, identifiers: 0.9 }
+const worth = { partly: 0.36, well: 0.7, identifiers: 0.9, strong: 1 }
 const most = { terms: 30, missing: 20, best: 5 }
 
 function describeSearch(corpus: Corpus, { shape, query, stats, files }: Ranking): Searched {
@@ -207,6 +193,7 @@ function describeSearch(corpus: Corpus, { shape, query, stats, files }: Ranking)
   // A report names code of its own, which no file has.
   const isUnknown =
     (shape === 'question' || shape === 'name') &&
+    strength < worth.strong &&
     weigh(identifiers.filter(({ index }) => anywhere.has(index))) < worth.identifiers * weigh(identifiers)
   const sure = strength < worth.partly || isUnknown ? 'hardly' : strength < worth.well ? 'partly' : 'well'
   return {

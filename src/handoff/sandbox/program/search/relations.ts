@@ -1,6 +1,5 @@
-// How the candidates relate to the best of them: who imports, uses, mentions and tests whom. Values are between 0 and 1.
+// How the candidates relate to the best of them: who uses, mentions and tests whom. Values are between 0 and 1.
 
-import type { Outline } from '../../../domain/survey.js'
 import { textOfLine } from './code-regions.js'
 import type { DefinitionSite, FindDefinitions } from './definition-sites.js'
 import type { RankedFile } from './rank-regions.js'
@@ -11,8 +10,6 @@ import type { SourceFile } from './source-files.js'
 const useLimits = { files: 6, regions: 4 }
 /** The same for the names they define. Only the best files are certain enough to raise others by their names. */
 const mentionLimits = { files: 3, regions: 3 }
-/** Files whose imports are followed. */
-const importing = 40
 /** A name with more definitions is ambiguous. */
 const ambiguousDefinitions = 4
 
@@ -21,8 +18,6 @@ export interface Relations {
   uses: Map<string, number>
   /** By path and line of the definitions that the best files use. */
   usedDefinitions: Map<string, number>
-  /** By path: a walk along imports that starts at the best files often ends here. */
-  walk: Map<string, number>
   /** By path: it mentions names that the best files define. */
   mentions: Map<string, number>
   /** By path: one of the best files is a test of it, or it is a test of one. */
@@ -37,13 +32,11 @@ export function findRelations(
   ranked: readonly RankedFile[],
   files: readonly SourceFile[],
   findDefinitions: FindDefinitions,
-  imports: Outline['imports'],
 ): Relations {
   const best = ranked[0]?.rank ?? 0
   const share = (file: RankedFile) => (best > 0 ? Math.max(0, file.rank / best) : 0)
   return {
     ...findUses(ranked.slice(0, useLimits.files), share, findDefinitions),
-    walk: walkImports(ranked, share, imports),
     mentions: findMentions(ranked, share),
     ...findTests(ranked, share, files),
     inherited: findInherited(ranked, findDefinitions),
@@ -88,46 +81,6 @@ function usesOf(
 function raise(map: Map<string, number>, key: string, value: number, adds = false): void {
   const known = map.get(key) ?? 0
   map.set(key, adds ? known + value : Math.max(known, value))
-}
-
-const walkRounds = 8
-const walkOn = 0.6
-/** A file that so many files import, or a package of so many files, relates to none of them. */
-const mostLinks = 60
-
-/** Personalised PageRank over imports in both directions. */
-function walkImports(ranked: readonly RankedFile[], share: Share, imports: Outline['imports']): Map<string, number> {
-  const start = new Map(ranked.slice(0, importing).map((one) => [one.file.path, share(one) ** 3]))
-  const links = linksOf(new Set(start.keys()), imports)
-  let here = start
-  for (let round = 0; round < walkRounds; round++) {
-    const next = new Map([...start].map(([path, value]) => [path, value * (1 - walkOn)]))
-    for (const [path, value] of here) {
-      const targets = links.get(path) ?? [path]
-      for (const target of targets) raise(next, target, (walkOn * value) / targets.length, true)
-    }
-    here = next
-  }
-  const most = Math.max(Number.MIN_VALUE, ...here.values())
-  return new Map([...here].map(([path, value]) => [path, value / most]))
-}
-
-/** Who imports one of the files, and what they import, in both directions. */
-function linksOf(paths: ReadonlySet<string>, imports: Outline['imports'] = {}): Map<string, string[]> {
-  const links = new Map<string, string[]>()
-  const link = (from: string, to: string) => {
-    const known = links.get(from)
-    if (known) known.push(to)
-    else links.set(from, [to])
-  }
-  for (const [path, targets] of Object.entries(imports)) {
-    for (const [target] of targets) {
-      if (!paths.has(path) && !paths.has(target)) continue
-      link(path, target)
-      link(target, path)
-    }
-  }
-  return new Map([...links].filter(([, targets]) => targets.length <= mostLinks))
 }
 
 /** Candidates that mention what the best files define: they use it, test it or explain it. */

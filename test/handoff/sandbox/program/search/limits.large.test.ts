@@ -179,12 +179,19 @@ test('the search says how well the words were found, and which files it did not 
   expect(partly.searched).toMatchObject({ found: 'hardly', missing: expect.arrayContaining(['zeppelin', 'harbour']) })
 })
 
-test('a question that names an identifier which no file has is hardly found; a report may name code of its own', async () => {
+test.each([
+  [
+    'has no words beside it either',
+    'Which leap does skip_leap_zone insert before midnight?',
+    'hardly',
+    'skip_leap_zone',
+  ],
+  ['has words that one place says', 'How does tell_zone_time tell the time of the zone?', 'well', 'tell_zone_time'],
+  ['is a report, which may name code of its own', 'Zone\n\nMy tell_zone_time tells it.', 'well', 'tell_zone_time'],
+])('a question with an identifier that no file has and that %s', async (_, question, found, name) => {
   const files = { 'clock.ts': 'export function tellTime(zone: string) {\n  return now(zone)\n}\n' }
-  const asked = await foundIn(files, 'How does tell_zone_time tell the time of the zone?')
-  expect(asked.searched).toMatchObject({ found: 'hardly', missing: ['tell_zone_time'] })
-  const report = await foundIn(files, 'Telling the time of the zone\n\nMy tell_zone_time tells the time of the zone.')
-  expect(report.searched).toMatchObject({ found: 'well', missing: ['tell_zone_time'] })
+  const { searched } = await foundIn(files, question)
+  expect(searched).toMatchObject({ found, missing: expect.arrayContaining([name]) })
 })
 
 test.each(['', '?!', 'the of and', '\u0000\u202e', '🦄🦄'])(

@@ -122,20 +122,3 @@ test.each([
   const shown = linesOf(found, 'src/ledger.ts')
   expect([...shown.values()].filter((line) => line.includes('step'))).toHaveLength(30)
 })
-
-test('a declaration file that is written by hand follows its code, before files that say more of the words', async () => {
-  const others = Object.fromEntries(
-    Array.from({ length: 6 }, (_, at) => [
-      `src/Menu${at}.js`,
-      `export function openMenu${at}(anchor) {\n  return ripple(anchor, 'the button starts a ripple')\n}\n`,
-    ]),
-  )
-  const files = {
-    ...others,
-    'src/ButtonRipple.js':
-      'export function startButtonRipple(button) {\n  // the ripple of the button starts\n  return button.ripple.start()\n}\n',
-    'src/ButtonRipple.d.ts': 'export interface Props {\n  size?: number\n}\n',
-  }
-  const found = await foundIn(files, 'Where does the ripple of the button start?')
-  expect(pathsOf(found).slice(0, 2)).toEqual(['src/ButtonRipple.js', 'src/ButtonRipple.d.ts'])
-})
