@@ -1,4 +1,5 @@
 // Summarises the commit of the event, and reports the sealed run: outputs, files, log and job summary.
+import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
@@ -50,13 +51,16 @@ async function reportResult(job: Job, result: SummariseResult): Promise<void> {
   await mkdir(folder, { recursive: true })
   const [summaryFile, handoffFile] = [join(folder, 'code-summary.md'), join(folder, 'handoff.json')]
   const summary = redact(result.summary)
-  await Promise.all([writeFile(summaryFile, summary), writeFile(handoffFile, encodeHandoff(handoff))])
+  const sealed = encodeHandoff(handoff)
+  await Promise.all([writeFile(summaryFile, summary), writeFile(handoffFile, sealed)])
   runner.setOutput('run', result.run)
   runner.setOutput('run-directory', result.directory)
   runner.setOutput('commit', handoff.commit)
   runner.setOutput('reused', String(result.reused))
   runner.setOutput('summary-file', summaryFile)
   runner.setOutput('handoff-file', handoffFile)
+  // Another job sealed a run that is reused, and vouched for it or not.
+  runner.setOutput('handoff-digest', result.reused ? '' : `sha256:${sha256(sealed)}`)
   const context = await writeContextFiles(job, result, folder)
   runner.setOutput('llms-file', context?.llms ?? '')
   runner.setOutput('okf-folder', context?.okf ?? '')
@@ -86,3 +90,5 @@ async function writeContextFiles(
   await Promise.all([writeFile(llms, job.redact(llmsText(files))), ...bundle])
   return { llms, okf }
 }
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')

@@ -1,4 +1,5 @@
 // Pushes and pull requests, from the built dist: what the job learns, what people see, what was asked of whom.
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type ActionStack, type Step, startActionStack } from './kit.js'
@@ -53,7 +54,8 @@ test('a first push leaves a sealed run and tells the job of it', async () => {
     },
   })
   expect(await readFile(outputs['summary-file']!, 'utf8')).toContain('## What it is and for whom')
-  expect(stack.clouds.drive.readFile(`${outputs['run-directory']}/analysis/handoff.json`)).toBeDefined()
+  const sealed = stack.clouds.drive.readFile(`${outputs['run-directory']}/analysis/handoff.json`)!
+  expect(outputs['handoff-digest']).toBe(`sha256:${createHash('sha256').update(sealed).digest('hex')}`)
 })
 
 test('its job summary has the four sections, what was read and left out, and how to ask', () => {

@@ -53,7 +53,7 @@ export function watchStory(stack: ActionStack): (step: Step) => Story {
   }
 }
 
-const worded = (name: string) => ['answer', 'citations', 'tokens', 'cost'].includes(name)
+const worded = (name: string) => ['answer', 'citations', 'tokens', 'cost', 'handoff-digest'].includes(name)
 
 /** The mount uploads a file under its temporary name only if its rename comes late. */
 const isTemporary = (path: string) => /\/\.handoff-\d+\.tmp/.test(path)

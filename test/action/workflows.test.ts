@@ -1,7 +1,7 @@
 // Workflows are held to what they promise: examples use inputs that exist, every action is pinned, every permission is the least and says why,
 // and no expression reaches a script.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -45,6 +45,7 @@ const mostPermissions: Record<string, Record<string, string>> = {
     discussions: 'write',
     'id-token': 'write',
   },
+  'examples/attested-summary.yml attest': { 'id-token': 'write', attestations: 'write' },
   'examples/ask.yml': { contents: 'read', 'pull-requests': 'write', issues: 'write', discussions: 'write' },
   'examples/context-files.yml propose': { contents: 'write', 'pull-requests': 'write', actions: 'read' },
   '.github/workflows/prune.yml': { contents: 'read', 'pull-requests': 'read' },
@@ -170,6 +171,30 @@ describe('the release workflow', () => {
     rmSync(folder, { recursive: true })
   })
 
+  test.each([
+    ['true', 0, ['release create', `api repos/${published}/releases/tags/v1.2.3`, 'api --method']],
+    ['false', 1, ['release create', `api repos/${published}/releases/tags/v1.2.3`]],
+  ])('a release whose immutability is %s ends the job with %s', (immutable, status, asked) => {
+    const folder = mkdtempSync(join(tmpdir(), 'release-'))
+    const gh = `#!/bin/sh\necho "$1 $2" >>"${folder}/asked"\ncase "$*" in *'--jq .immutable') echo ${immutable} ;; esac\n`
+    writeFileSync(join(folder, 'gh'), gh, { mode: 0o755 })
+    const steps = stepsOf({ jobs: { publish: jobs['publish']! } } as unknown as Workflow)
+    const release = steps.find(({ run }) => run?.includes('gh release create'))!.run!
+    const environment = {
+      PATH: `${folder}:${process.env['PATH']}`,
+      GITHUB_REPOSITORY: published,
+      GITHUB_SHA: 'a'.repeat(40),
+      GITHUB_REF_NAME: 'v1.2.3',
+    }
+    const ended = spawnSync('bash', ['-ec', release], { cwd: folder, env: environment, encoding: 'utf8' })
+    expect({ status: ended.status, refused: ended.stdout.includes('immutable releases') }).toEqual({
+      status,
+      refused: status === 1,
+    })
+    expect(readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n')).toEqual(asked)
+    rmSync(folder, { recursive: true })
+  })
+
   test('only people of the environment release, and what is released is attested with a list of its parts', () => {
     const publish = jobs['publish'] as unknown as { environment: string; steps: { uses?: string; with?: object }[] }
     expect(publish.environment).toBe('release')
@@ -229,6 +254,18 @@ describe('action.yml', () => {
       expect(text).toMatch(/^.{12,}\.$/s)
     }
   })
+})
+
+test('a run is attested by a job that does nothing else, and only when it is new', () => {
+  const { jobs } = examples.find(({ name }) => name.endsWith('/attested-summary.yml'))!.workflow as unknown as {
+    jobs: Record<string, { if?: string; outputs?: object; steps: Step[] }>
+  }
+  expect(jobs['summary']?.outputs).toMatchObject({ digest: '${{ steps.summary.outputs.handoff-digest }}' })
+  expect(jobs['attest']?.if).toBe("needs.summary.outputs.digest != ''")
+  expect(jobs['attest']?.steps.map(({ uses, with: given }) => [uses?.split('@')[0], given])).toEqual([
+    ['actions/attest', expect.objectContaining({ 'subject-digest': '${{ needs.summary.outputs.digest }}' })],
+  ])
+  expect(description.outputs).toHaveProperty('handoff-digest')
 })
 
 test('the guide shows each example', () => {
