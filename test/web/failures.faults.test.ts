@@ -1,7 +1,7 @@
 // What the page says when something fails, and what it offers next.
 import { expect, test } from 'vitest'
 import { question, someAnswer } from './content.js'
-import { answered, ask, enter, linesOf, listenTo, newest, problemIn, useDesk } from './kit.js'
+import { accessible, answered, ask, enter, linesOf, listenTo, newest, problemIn, useDesk } from './kit.js'
 import { answerInSteps, fromStore, problem } from './service.js'
 
 const desk = useDesk()
@@ -93,6 +93,7 @@ test('an error in the middle of the stream ends the timeline and what was writte
   expect(await newest(page).innerText()).toContain('The model failed')
   expect(await newest(page).innerText()).not.toContain('The token is')
   expect(await newest(page).locator('.timeline summary').innerText()).toMatch(/^Not answered after/)
+  await accessible(page, 'a question that failed')
 })
 
 test('a connection lost on the way: the page looks for the answer and finds it', async () => {

@@ -219,3 +219,28 @@ test('boxes and lines of the diagram are words, and links to the repository only
   )
   expect(await page.locator('.diagram img').count()).toBe(0)
 })
+
+test('hostile words lead nowhere while they are written, and a long answer leaves time for its reader', async () => {
+  const page = await desk.visitRun()
+  const { promise: looked, resolve: goOn } = Promise.withResolvers<void>()
+  const hostile =
+    '<img src=x onerror=alert(1)> [a](javascript:alert(1)) [b](https://evil.example) ![c](https://evil.example/c.png) \u202Eexe.txt [[src/a.ts:1 "<b>"]]\n\n'
+  desk.service.script.play = async ({ send, pause }) => {
+    send('token', { text: hostile })
+    for (let part = 0; part < 60; part++) {
+      send('token', { text: `${'**deep** `code` '.repeat(20)}\n\n- [[src/b.ts:${part + 1} "x"]]\n\n` })
+      await pause(5)
+    }
+    await looked
+    send('answer', someAnswer())
+  }
+  await ask(page, question)
+  const draft = newest(page).locator('.draft')
+  await draft.locator('.unchecked').nth(60).waitFor()
+  expect(await draft.locator('a, img, button, script, iframe').count()).toBe(0)
+  expect(await draft.locator('> p').first().innerText()).toBe('a b (https://evil.example) c exe.txt 1')
+  expect(await draft.innerText()).not.toMatch(/\u202e/)
+  goOn()
+  await answered(page)
+  expect(await newest(page).locator('.draft').count()).toBe(0)
+})

@@ -75,6 +75,7 @@ test('sign in, choose, ask, watch, follow a citation, ask on, share the link, op
   await ask(page, 'What does refreshToken return?')
   await answered(page)
   expect(await page.locator('#answers > article').count()).toBe(2)
+  await accessible(page, 'a thread')
 
   const shared = page.url()
   const other = await visit('otto', shared)
@@ -85,6 +86,7 @@ test('sign in, choose, ask, watch, follow a citation, ask on, share the link, op
   await newest(other).getByRole('heading', { name: 'What does refreshToken return?' }).waitFor()
   await newest(other).locator('.how').waitFor()
   expect(other.url()).toBe(shared)
+  await accessible(other, 'an answer that another person shares')
   const machines = at.here.machines()
 
   at.repository.collaborators.delete('otto')
