@@ -15,22 +15,25 @@ import {
   removeUnsealed,
 } from '../../../src/handoff/store/delete-run.js'
 import { sha256 } from '../../../src/handoff/store/run-store.js'
-import { makeStoredRuns, never, type StoredRuns, sha } from '../../support/stored-runs.js'
+import { makeStoredRuns, type StoredRuns, sha } from '../../support/stored-runs.js'
 
 let there: StoredRuns
 let drive: Drive
+/** Ends what would wait or repeat for ever. */
+let signal: AbortSignal
 const commit = sha(1)
 
 beforeEach(async () => {
   there = await makeStoredRuns()
   drive = there.context.ports.drive
+  signal = AbortSignal.timeout(10_000)
 })
 afterEach(() => there[Symbol.asyncDispose]())
 
 const pointerPath = () => there.place.pointer(commit)
 const text = (path: string) => there.drive.readFile(path)?.toString()
 const tools = (on = drive) => ({ drive: on, clock: there.context.ports.clock })
-const listed = async (path: string) => ({ path, bytes: 1, revision: (await drive.stat(path, never))!.revision })
+const listed = async (path: string) => ({ path, bytes: 1, revision: (await drive.stat(path, signal))!.revision })
 const since = () => new Date(there.time.now).toISOString()
 const answer = (run: RunId) => `${there.place.run(run)}/${artifact.answers}/${'0'.repeat(32)}.json`
 const tombstone = () => encodeTombstone({ version: 1, removed: 'x', removedAt: new Date(there.time.now).toISOString() })
@@ -72,11 +75,11 @@ test('a file goes as it was listed; one that was written since stays, and one th
   there.drive.write('/x/a', '1')
   const file = await listed('/x/a')
   there.drive.write('/x/a', '2')
-  expect(await removeFile(drive, file, never)).toBe(changed)
+  expect(await removeFile(drive, file, signal)).toBe(changed)
   expect(text('/x/a')).toBe('2')
-  expect(await removeFile(drive, await listed('/x/a'), never)).toBeUndefined()
+  expect(await removeFile(drive, await listed('/x/a'), signal)).toBeUndefined()
   expect(text('/x/a')).toBeUndefined()
-  expect(await removeFile(drive, file, never)).toBeUndefined()
+  expect(await removeFile(drive, file, signal)).toBeUndefined()
 })
 
 test('a pointer goes as it was listed, by a tombstone', async () => {
@@ -86,31 +89,31 @@ test('a pointer goes as it was listed, by a tombstone', async () => {
   const watched = on('remove', pointerPath(), {
     before: () => seen.push(readTombstone(there.drive.readFile(pointerPath())!)),
   })
-  expect(await removePointer(tools(watched), pointer, never)).toBeUndefined()
+  expect(await removePointer(tools(watched), pointer, signal)).toBeUndefined()
   expect(seen).toEqual([{ version: 1, removed: '', removedAt: since() }])
   expect(text(pointerPath())).toBeUndefined()
-  expect(await removePointer(tools(), pointer, never)).toBeUndefined()
+  expect(await removePointer(tools(), pointer, signal)).toBeUndefined()
   there.drive.write(pointerPath(), 'a')
   there.drive.write(pointerPath(), 'b')
-  expect(await removePointer(tools(), { ...pointer, revision: 1 }, never)).toBe(changed)
+  expect(await removePointer(tools(), { ...pointer, revision: 1 }, signal)).toBe(changed)
   expect(text(pointerPath())).toBe('b')
-  await expect(removePointer(tools(isDown('write', pointerPath())), pointer, never)).rejects.toBe(down)
+  await expect(removePointer(tools(isDown('write', pointerPath())), pointer, signal)).rejects.toBe(down)
 })
 
 test('a tombstone that another process replaced stays, and so does one whose removal took too long', async () => {
   await there.sealed(commit)
   const replaced = on('write', pointerPath(), { after: () => there.drive.write(pointerPath(), 'new') })
-  expect(await removePointer(tools(replaced), await listed(pointerPath()), never)).toBe(changed)
+  expect(await removePointer(tools(replaced), await listed(pointerPath()), signal)).toBe(changed)
   expect(text(pointerPath())).toBe('new')
   const vanished = on('write', pointerPath(), { after: () => there.drive.remove(pointerPath()) })
-  expect(await removePointer(tools(vanished), await listed(pointerPath()), never)).toBeUndefined()
+  expect(await removePointer(tools(vanished), await listed(pointerPath()), signal)).toBeUndefined()
   for (const [minutes, kept] of [
     [5 * 60_000, undefined],
     [5 * 60_000 + 1, 'its removal took too long; the next prune ends it'],
   ] as const) {
     there.drive.write(pointerPath(), 'again')
     const slow = on('write', pointerPath(), { after: () => (there.time.now += minutes) })
-    expect(await removePointer(tools(slow), await listed(pointerPath()), never)).toBe(kept)
+    expect(await removePointer(tools(slow), await listed(pointerPath()), signal)).toBe(kept)
   }
   expect(readTombstone(there.drive.readFile(pointerPath())!)).toBeDefined()
 })
@@ -119,7 +122,7 @@ test('a tombstone that another process replaced stays, and so does one whose rem
 
 const removing = async (run: RunId, on = drive, after = since()) => {
   const pointer = await listed(pointerPath())
-  return removeSealed(tools(on), { place: there.place, run, pointer, since: after }, never)
+  return removeSealed(tools(on), { place: there.place, run, pointer, since: after }, signal)
 }
 
 test('a sealed run goes with its pointer and its record, pointer first', async () => {
@@ -137,7 +140,7 @@ test('a run whose pointer is gone goes without one', async () => {
   const pointer = await listed(pointerPath())
   there.drive.remove(pointerPath())
   const plan = { place: there.place, run, pointer, since: since() }
-  expect(await removeSealed(tools(), plan, never)).toBeUndefined()
+  expect(await removeSealed(tools(), plan, signal)).toBeUndefined()
   expect(there.files()).toEqual([])
 })
 
@@ -147,7 +150,7 @@ test('a run stays whole if its pointer was written again', async () => {
   pointTo(run)
   const before = there.files()
   const plan = { place: there.place, run, pointer, since: since() }
-  expect(await removeSealed(tools(), plan, never)).toBe(changed)
+  expect(await removeSealed(tools(), plan, signal)).toBe(changed)
   expect(there.files()).toEqual(before)
 })
 
@@ -193,7 +196,7 @@ test('a run stays if its tombstone was replaced, and a needed one is put back on
 // ── an attempt that was not sealed ────────────────────────────────────────────────────────────────────────────────────────────────
 
 const sealPath = (run: RunId) => `${there.place.run(run)}/${artifact.handoff}`
-const unsealed = (run: RunId, on = drive) => removeUnsealed(tools(on), there.place, run, never)
+const unsealed = (run: RunId, on = drive) => removeUnsealed(tools(on), there.place, run, signal)
 
 test('an attempt is emptied but for the tombstone that keeps it from being sealed', async () => {
   const run = there.attempt(commit, ['project/a/b', 'analysis/files.json', 'analysis/qa/x.json', 'stage/project/y'])
@@ -251,13 +254,13 @@ test('an attempt that is sealed while a full account is emptied goes with its po
 
 test('the rest of an attempt goes as a whole', async () => {
   const run = there.attempt(commit, ['project/a'])
-  expect(await removeEmptied(drive, there.place, run, never)).toBeUndefined()
+  expect(await removeEmptied(drive, there.place, run, signal)).toBeUndefined()
   expect(there.files()).toEqual([])
 })
 
 // ── a sealed run without a pointer ────────────────────────────────────────────────────────────────────────────────────────────────
 
-const nonCanonical = (run: RunId, on = drive) => removeNonCanonical(tools(on), there.place, run, never)
+const nonCanonical = (run: RunId, on = drive) => removeNonCanonical(tools(on), there.place, run, signal)
 
 test('a run that another one replaced goes with its record, and the other one stays', async () => {
   const speaks = await there.sealed(commit, { name: 'speaks' })
@@ -308,7 +311,7 @@ test('empty directories go, one that was filled stays, and a stopped prune ends'
   there.drive.write('/x/empty/file', '1')
   there.drive.write('/x/full/file', '1')
   there.drive.remove('/x/empty/file')
-  await removeEmpty(drive, ['/x/full', '/x/empty'], never)
+  await removeEmpty(drive, ['/x/full', '/x/empty'], signal)
   expect(there.drive.tree('/x').map(({ path }) => path)).toEqual(['/x', '/x/full', '/x/full/file'])
   for (const code of ['cancelled', 'timeout'] as const) {
     const stopped = new HandoffError(code, 'x', { next: 'x' })
@@ -317,7 +320,7 @@ test('empty directories go, one that was filled stays, and a stopped prune ends'
         throw stopped
       },
     })
-    await expect(removeEmpty(stopping, ['/x/full'], never)).rejects.toBe(stopped)
+    await expect(removeEmpty(stopping, ['/x/full'], signal)).rejects.toBe(stopped)
   }
   const defect = new TypeError('a defect')
   const broken = on('remove', '/x/full', {
@@ -325,5 +328,5 @@ test('empty directories go, one that was filled stays, and a stopped prune ends'
       throw defect
     },
   })
-  await expect(removeEmpty(broken, ['/x/full'], never)).rejects.toBe(defect)
+  await expect(removeEmpty(broken, ['/x/full'], signal)).rejects.toBe(defect)
 })

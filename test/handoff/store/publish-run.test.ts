@@ -15,16 +15,19 @@ import { encodeTombstone } from '../../../src/handoff/domain/tombstone.js'
 import { findSealed, seal, writeOnce, writePointer } from '../../../src/handoff/store/publish-run.js'
 import { sha256 } from '../../../src/handoff/store/run-store.js'
 import { type ManualClock, manualClock } from '../../support/clock.js'
-import { makeStoredRuns, never, type StoredRuns, sha } from '../../support/stored-runs.js'
+import { makeStoredRuns, type StoredRuns, sha } from '../../support/stored-runs.js'
 
 let there: StoredRuns
 let drive: Drive
+/** Ends what would wait or repeat for ever. */
+let signal: AbortSignal
 let clock: ManualClock
 const commit = sha(1)
 
 beforeEach(async () => {
   there = await makeStoredRuns()
   drive = there.context.ports.drive
+  signal = AbortSignal.timeout(10_000)
   clock = manualClock({ start: there.time.now, jump: true })
 })
 afterEach(() => there[Symbol.asyncDispose]())
@@ -72,7 +75,7 @@ const failing = (name: 'read' | 'write' | 'digest' | 'list', path: string): Driv
 // ── files that are written once ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 test('a file is written once: the same bytes once more are no conflict, other bytes are', async () => {
-  const write = (text: string, on = drive) => writeOnce(on, '/x/once', Buffer.from(text), never)
+  const write = (text: string, on = drive) => writeOnce(on, '/x/once', Buffer.from(text), signal)
   await write('first')
   await write('first')
   await expect(write('other')).rejects.toMatchObject({ code: 'conflict' })
@@ -85,12 +88,12 @@ test('the seal is written last: without all that stands before it there is none'
   const handoff = { ...decodeHandoff(there.drive.readFile(handoffPath(run))!), run: makeRunId(commit, 'a'), commit }
   const late = { path: 'analysis/code-summary.md', bytes: Buffer.from('# Summary') }
   const broken = failing('write', `${there.place.run(handoff.run)}/${late.path}`)
-  await expect(seal(broken, there.place, handoff, [late], never)).rejects.toMatchObject({ code: 'drive' })
+  await expect(seal(broken, there.place, handoff, [late], signal)).rejects.toMatchObject({ code: 'drive' })
   expect(bytesAt(handoffPath(handoff.run))).toBeUndefined()
   const noted = failing('write', there.place.sealNote(handoff.run))
-  await expect(seal(noted, there.place, handoff, [late], never)).rejects.toMatchObject({ code: 'drive' })
+  await expect(seal(noted, there.place, handoff, [late], signal)).rejects.toMatchObject({ code: 'drive' })
   expect(bytesAt(handoffPath(handoff.run))).toBeUndefined()
-  const pointer = await seal(drive, there.place, handoff, [late], never)
+  const pointer = await seal(drive, there.place, handoff, [late], signal)
   expect(pointer).toEqual({
     version: 1,
     run: handoff.run,
@@ -104,7 +107,7 @@ test('the seal is written last: without all that stands before it there is none'
 // ── the pointer ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const write = (run: RunId, seen: number, on = drive) =>
-  writePointer({ drive: on, clock }, there.place, pointerTo(run), seen, never).then(({ run: found }) => found)
+  writePointer({ drive: on, clock }, there.place, pointerTo(run), seen, signal).then(({ run: found }) => found)
 
 test('of two runs the one that points first speaks for the commit', async () => {
   const [one, two] = [await hidden('one'), await hidden('two')]
@@ -174,7 +177,7 @@ test('a drive that is down is no conflict', async () => {
 
 type Options = Parameters<typeof findSealed>[4]
 const find = (options?: Options, on = drive) =>
-  findSealed({ drive: on, clock }, there.place, commit, never, options).then((found) => found?.handoff.run)
+  findSealed({ drive: on, clock }, there.place, commit, signal, options).then((found) => found?.handoff.run)
 
 test('a run with a pointer is found with two reads', async () => {
   const run = await there.sealed(commit)
