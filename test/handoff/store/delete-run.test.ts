@@ -26,7 +26,7 @@ const commit = sha(1)
 beforeEach(async () => {
   there = await makeStoredRuns()
   drive = there.context.ports.drive
-  signal = AbortSignal.timeout(10_000)
+  signal = AbortSignal.timeout(30_000)
 })
 afterEach(() => there[Symbol.asyncDispose]())
 

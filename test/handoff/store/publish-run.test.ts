@@ -27,7 +27,7 @@ const commit = sha(1)
 beforeEach(async () => {
   there = await makeStoredRuns()
   drive = there.context.ports.drive
-  signal = AbortSignal.timeout(10_000)
+  signal = AbortSignal.timeout(30_000)
   clock = manualClock({ start: there.time.now, jump: true })
 })
 afterEach(() => there[Symbol.asyncDispose]())
