@@ -71,6 +71,10 @@ test('every secret is known as one', () => {
   expect(secretsIn(environment)).toEqual(soundsSecret.map((name) => `value of ${name}`))
 })
 
+test('each of two secrets of webhooks is one by itself', () => {
+  expect(secretsIn({ HANDOFF_WEBHOOK_SECRETS: 'the-old-one, the-new-one' })).toEqual(['the-old-one', 'the-new-one'])
+})
+
 test('.env.example names every setting with its sentence, and no value of a secret', () => {
   const text = readFileSync(join(import.meta.dirname, '../../../.env.example'), 'utf8')
   expect(settingTable.filter(({ name, example }) => secretSettings.includes(name) && example !== undefined)).toEqual([])
