@@ -170,7 +170,7 @@ async function emptyBut(
   await Promise.all(
     others.map(({ name, isDirectory }) => drive.remove(`${directory}/${name}`, { recursive: isDirectory, signal })),
   )
-  if (kept !== undefined && rest.length > 0) await emptyBut(drive, `${directory}/${kept}`, rest, signal)
+  if (rest.length > 0) await emptyBut(drive, `${directory}/${kept}`, rest, signal)
 }
 
 /** Deletes a sealed run without a pointer: another run is canonical, or its process died before the last step. */

@@ -213,7 +213,8 @@ test('of several runs without a pointer the newest is found, and of two of one m
   expect(await find()).toBe(newest)
   there.drive.remove(pointerPath())
   const same = await hidden('aa', 1)
-  expect(await find()).toBe(same)
+  const reversed: Drive = { ...drive, list: async (...asked) => (await drive.list(...asked)).toReversed() }
+  expect(await find({}, reversed)).toBe(same)
 })
 
 test('a run that must not become canonical gets no pointer', async () => {
@@ -249,6 +250,11 @@ test('a record that vanishes while it is read is none, and a drive that is down 
   await expect(find({}, failing('read', note))).rejects.toMatchObject({ code: 'drive' })
   await expect(find({}, failing('list', there.place.commits))).rejects.toMatchObject({ code: 'drive' })
   await expect(find({}, failing('read', pointerPath()))).rejects.toMatchObject({ code: 'drive' })
+  const once = new HandoffError('drive', 'One read failed.', { next: 'Wait.' })
+  const failsOnce = () => {
+    throw once
+  }
+  await expect(find({}, before('read', pointerPath(), failsOnce))).rejects.toBe(once)
   expect(
     await find(
       {},

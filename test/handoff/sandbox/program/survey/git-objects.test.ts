@@ -91,9 +91,12 @@ test('a few objects that name billions of files end with a sentence', async () =
     id = git(entries.join(''), 'mktree', '--missing')
     type = '040000 tree'
   }
-  const failure = listTree(gitAt(repository.directory), id, () => undefined)
+  let seen = 0
+  const failure = listTree(gitAt(repository.directory), id, (chunk) => void (seen += chunk.length))
   await expect(failure).rejects.toMatchObject({
     failure: 'too-many-files',
     message: expect.stringContaining('2,000,000'),
   })
+  // Some 80 bytes for each of two million entries.
+  expect(seen).toBeLessThan(300_000_000)
 }, 60_000)
