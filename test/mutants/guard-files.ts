@@ -64,6 +64,7 @@ export const guardFiles: Record<string, GuardFile[]> = {
     inDomain('citations/shown-files', 'citations/verify-citations', 'summary/parse-statements'),
     inDomain('citations/cited-lines', 'citations/cited-lines'),
   ],
+  fairness: [{ file: 'handoff/workflows/answer/admission.ts', tests: ['handoff/workflows/answer/admission'] }],
   seal: [
     inDomain('handoff-record', 'handoff-record'),
     inDomain('tombstone', 'tombstone'),

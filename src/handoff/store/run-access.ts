@@ -124,7 +124,7 @@ async function issue(
     clock = setTimeout(() => patience.abort(signal.reason), lingerMs)
   }
   if (signal.aborted) patience.abort(signal.reason)
-  else signal.addEventListener('abort', hurry, { once: true })
+  else signal.addEventListener('abort', hurry)
   try {
     const token = await drive.issueToken({ prefix, operations, lifetimeSeconds, subject }, patience.signal)
     emit({ type: 'token-issued', id: token.id })

@@ -157,6 +157,14 @@ test('what was reported is moved, the rest is named and goes with the stage', as
   expect(there.files(directory)).toEqual([`${directory}/analysis/files.json`, `${directory}/project/a.tar`])
 })
 
+test('each folder of a stage is listed once', async () => {
+  put('a/b/x', 'c/x')
+  const empty = await takeFromStage(drive, directory, [], never)
+  const before = there.drive.requests.length
+  expect(await empty()).toHaveLength(2)
+  expect(there.drive.requests.slice(before).filter(({ method }) => method === 'GET')).toHaveLength(4)
+})
+
 test('a stage of many files and folders costs fifty lists at most', async () => {
   put(...Array.from({ length: 60 }, (_, index) => `folder-${index}/deeper/x`))
   const empty = await takeFromStage(drive, directory, [], never)
