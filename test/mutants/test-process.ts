@@ -18,8 +18,11 @@ const quiet = { onTestRunEnd: () => undefined }
 const vitest = await createVitest('test', { root, watch: false, bail: 1, maxWorkers: 1, reporters: [quiet] })
 await vitest.standalone()
 
+/** The file of the request before, which may have been restored since. */
+let changedBefore: string | undefined
 process.on('message', async ({ changed, tests }: TestRequest) => {
-  vitest.invalidateFile(changed)
+  for (const file of new Set([changed, changedBefore ?? changed])) vitest.invalidateFile(file)
+  changedBefore = changed
   const specifications = await vitest.globTestSpecifications(tests)
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
   // Modules of earlier runs are among them.
