@@ -2,10 +2,10 @@
 import { basename } from 'node:path'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { HandoffError } from '../handoff/index.js'
-import { type Corpus, openCorpus } from '../handoff/sandbox/program/search/corpus.js'
+import type { CommitSource } from '../handoff/sandbox/program/search/commit-source.js'
 import { findInCorpus } from '../handoff/sandbox/program/search/index.js'
 import { features, sizes, start, tables, weights } from '../handoff/sandbox/program/search/ranking-weights.js'
-import { type Ground, openGround, readQuestions } from './search-quality-ground.js'
+import { openGround, readQuestions } from './search-quality-ground.js'
 import { asMarkdown, asText, writeSection } from './search-quality-table.js'
 import { type Question, type Result, scorePlaces } from './search-quality-types.js'
 
@@ -104,12 +104,11 @@ async function measure(values: Given<typeof command.options>['values'], file: st
   for (const [key, group] of Map.groupBy(questions, ({ repository, commit }) => `${repository}@${commit}`)) {
     const [repository = '', prefix = ''] = key.split('@')
     const ground = await openGround(values.repositories!, repository, prefix, values.cache)
-    const corpus = await openCorpus(ground.gitDirectory, ground.commit, ground.wordIndex)
     for (const question of group) {
-      await ask(whole, question, { corpus, ground, all })
+      await ask(whole, question, ground.source, all)
       for (const name of wanted) {
         const putBack = parts[name]!()
-        await ask(name, question, { corpus, ground, all })
+        await ask(name, question, ground.source, all)
         putBack()
       }
       process.stderr.write('.')
@@ -122,9 +121,11 @@ async function measure(values: Given<typeof command.options>['values'], file: st
 async function ask(
   name: string,
   { question, gold }: Question,
-  { corpus, ground, all }: { corpus: Corpus; ground: Ground; all: Map<string, Scores> },
+  { corpus, findDefinitions }: CommitSource,
+  all: Map<string, Scores>,
 ): Promise<void> {
-  const found = await findInCorpus(corpus, { ...ground, search: { question, terms: [], tokens: 12_000, shown: [] } })
+  const search = { question, terms: [], tokens: 12_000, shown: [] }
+  const found = await findInCorpus(corpus, { search, findDefinitions })
   const scores = scorePlaces(
     gold,
     found.excerpts.map(({ path, from, lines }) => ({ path, from, to: from + lines.length - 1 })),

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { splitLines } from '../handoff/domain/source-lines.js'
-import { type Corpus, openCorpus } from '../handoff/sandbox/program/search/corpus.js'
+import { type GitCorpus, openCorpus } from '../handoff/sandbox/program/search/corpus.js'
 import { splitIdentifier, stem } from '../handoff/sandbox/program/search/tokenize.js'
 import type { Place } from './search-quality-types.js'
 
@@ -34,7 +34,7 @@ export async function openBaselines(gitDirectory: string, commit: string): Promi
   }
 }
 
-async function readChunks(corpus: Corpus): Promise<{ chunks: Chunk[]; lines: Map<string, string[]> }> {
+async function readChunks(corpus: GitCorpus): Promise<{ chunks: Chunk[]; lines: Map<string, string[]> }> {
   const chunks: Chunk[] = []
   const lines = new Map<string, string[]>()
   await corpus.readAll(({ path, size }, bytes) => {

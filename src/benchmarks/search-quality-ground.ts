@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Outline } from '../handoff/domain/survey.js'
 import { HandoffError } from '../handoff/index.js'
-import { openCorpus } from '../handoff/sandbox/program/search/corpus.js'
-import { makeWordIndex } from '../handoff/sandbox/program/search/word-index.js'
+import type { CommitSource } from '../handoff/sandbox/program/search/commit-source.js'
 import { survey } from '../handoff/sandbox/program/survey/index.js'
 import type { Question } from './search-quality-types.js'
+import { openStored, storeCommit } from './stored-commit.js'
 
 const execute = promisify(execFile)
 
@@ -29,9 +29,8 @@ function gitDirectoryOf(folder: string, repository: string): string {
 export interface Ground {
   gitDirectory: string
   commit: string
-  /** Both as Sandbox A leaves them for Sandbox B. */
-  outline: Outline
-  wordIndex: Uint8Array
+  /** What Sandbox B searches. */
+  source: CommitSource
 }
 
 /** Questions of one commit follow one another, so one is enough. */
@@ -48,8 +47,8 @@ export async function openGround(
   const gitDirectory = gitDirectoryOf(repositories, repository)
   const { stdout } = await execute('git', ['-C', gitDirectory, 'rev-parse', '--verify', `${prefix}^{commit}`])
   const commit = stdout.trim()
-  const wordIndex = await makeWordIndex(await openCorpus(gitDirectory, commit))
-  const ground = { gitDirectory, commit, outline: await outlineOf(gitDirectory, commit, cache), wordIndex }
+  const stored = await storeCommit(gitDirectory, commit, await outlineOf(gitDirectory, commit, cache))
+  const ground = { gitDirectory, commit, source: openStored(stored, commit).source }
   last = { key, ground }
   return ground
 }

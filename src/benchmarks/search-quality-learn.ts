@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs'
 import { appendFile, writeFile } from 'node:fs/promises'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { HandoffError } from '../handoff/domain/errors.js'
-import { openCorpus } from '../handoff/sandbox/program/search/corpus.js'
 import { rankFiles } from '../handoff/sandbox/program/search/index.js'
 import { type Shape, shapes } from '../handoff/sandbox/program/search/question-shape.js'
 import { type FileWeights, features, start } from '../handoff/sandbox/program/search/ranking-weights.js'
@@ -58,9 +57,9 @@ async function collect(values: Given<typeof command.options>['values']): Promise
   for (const file of files) {
     for (const question of await readLines<Question>(file)) {
       const ground = await openGround(repositories, question.repository, question.commit, cache)
-      const corpus = await openCorpus(ground.gitDirectory, ground.commit, ground.wordIndex)
+      const { corpus, findDefinitions } = ground.source
       const search = { question: question.question, terms: [], tokens: 12_000, shown: [] }
-      const ranking = await rankFiles(corpus, { search, outline: ground.outline })
+      const ranking = await rankFiles(corpus, { search, findDefinitions })
       const ranked = ranking.files.slice(0, mostRows)
       const gold = new Set(question.gold.map(({ path }) => path))
       const example: Example = {

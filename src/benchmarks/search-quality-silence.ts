@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { answerBlocks, parseReply } from '../handoff/domain/answers/answer-prompt.js'
 import { HandoffError } from '../handoff/index.js'
-import { find } from '../handoff/sandbox/program/search/index.js'
+import { findInCorpus } from '../handoff/sandbox/program/search/index.js'
 import { shapeOf } from '../handoff/sandbox/program/search/question-shape.js'
 import { openGround, readQuestions } from './search-quality-ground.js'
 import { asMarkdown, asText, writeSection } from './search-quality-table.js'
@@ -36,7 +36,9 @@ function scriptedReply(blocks: string): string {
 
 async function isSilent(values: Values, question: string, asked: Question): Promise<boolean> {
   const ground = await openGround(values.repositories!, asked.repository, asked.commit, values.cache)
-  const { excerpts, searched } = await find({ ...ground, search: { question, terms: [], tokens: 12_000, shown: [] } })
+  const { corpus, findDefinitions } = ground.source
+  const search = { question, terms: [], tokens: 12_000, shown: [] }
+  const { excerpts, searched } = await findInCorpus(corpus, { search, findDefinitions })
   const prompt = { question, excerpts, search: searched, summary: '', earlier: [], round: 1, roundsLeft: 0 }
   const blocks = answerBlocks(prompt).map(({ text }) => text)
   const reply = parseReply(scriptedReply(blocks.join('\n')))

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path'
 import { type Given, runCommand } from '../cli/command-line.js'
 import { estimateTokens } from '../handoff/domain/estimate-tokens.js'
 import { HandoffError } from '../handoff/index.js'
-import { find } from '../handoff/sandbox/program/search/index.js'
+import { findInCorpus } from '../handoff/sandbox/program/search/index.js'
 import { shapeOf } from '../handoff/sandbox/program/search/question-shape.js'
 import { extensionOf } from '../handoff/sandbox/program/survey/languages.js'
 import { type Baselines, openBaselines } from './search-quality-baselines.js'
@@ -71,7 +71,9 @@ async function askAll({ ground, baselines, question, terms, summary }: Asked): P
   engines.push([
     'handoff',
     async () => {
-      const found = await find({ ...ground, summary, search: { question: text, terms, tokens, shown: [] } })
+      const { corpus, findDefinitions } = ground.source
+      const search = { question: text, terms, tokens, shown: [] }
+      const found = await findInCorpus(corpus, { summary, search, findDefinitions })
       shown = found.excerpts.map(({ path, from, lines }) => sent({ path, from, to: from + lines.length - 1 }, lines))
       return found.excerpts.map(({ path, from, lines }) => ({ path, from, to: from + lines.length - 1 }))
     },

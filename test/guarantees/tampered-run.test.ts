@@ -98,9 +98,11 @@ async function makeCopy() {
     })
   const answer = async () => at(join('analysis/qa', (await readdir(at('analysis/qa'))).sort()[0]!))
   /** Unpacks the clone, changes it, and packs it again. */
+  /** Changes the clone where each of its objects is a file. */
   const repack = async (change: (folder: string) => Promise<void>) => {
     const folder = await mkdtemp(join(scratch, 'tar-'))
     await execute('tar', ['-xf', clone, '-C', folder])
+    await execute('sh', ['-c', unpackObjects, 'sh', join(folder, 'clock.git')])
     await change(join(folder, 'clock.git'))
     await execute('tar', ['-cf', clone, '-C', folder, 'clock.git'])
   }
@@ -126,6 +128,8 @@ async function makeCopy() {
 }
 
 type Copy = Awaited<ReturnType<typeof makeCopy>>
+
+const unpackObjects = `cd "$1" && mkdir packs && mv objects/pack/pack-* packs && cat packs/*.pack | git unpack-objects -q && rm -r packs`
 
 const object = async (folder: string, path: string) => {
   const { stdout } = await execute('git', ['-C', folder, 'rev-parse', `${commit}:${path}`])

@@ -33,9 +33,7 @@ export interface RepeatedPrograms extends AsyncDisposable {
 export async function startRepeatedPrograms(options: RepeatedProgramsOptions = {}): Promise<RepeatedPrograms> {
   const folder = mkdtempSync(join(tmpdir(), 'repeated-'))
   chmodSync(folder, 0o755)
-  /** The search that stands behind the answers of a sandbox; a follow-up round by the real program needs its clone. */
-  const searches = new Map<string, Call>()
-  const server = createServer((socket) => void serve(socket, searches, options))
+  const server = createServer((socket) => void serve(socket, options))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   writeFileSync(join(folder, 'node'), script((server.address() as AddressInfo).port), { mode: 0o755 })
   return {
@@ -50,18 +48,11 @@ export async function startRepeatedPrograms(options: RepeatedProgramsOptions = {
 const script = (port: number) => `#!/bin/bash
 [ "$*" = program.mjs ] || exec ${process.execPath} "$@"
 exec 3<> "/dev/tcp/127.0.0.1/${port}" || exit 1
-printf '%s\\0' "$(sha256sum < program.mjs)" "$PWD" "$DRIVE9_API_KEY" "$HANDOFF_CLONE_TOKEN" "$HANDOFF_TASK" >&3
+printf '%s\\0' "$(sha256sum < program.mjs)" "$DRIVE9_API_KEY" "$HANDOFF_CLONE_TOKEN" "$HANDOFF_TASK" >&3
 while read -r doing <&3; do
   case $doing in
     repeat) exec cat <&3 ;;
     task) IFS= read -r -d '' HANDOFF_TASK <&3; export HANDOFF_TASK ;;
-    search)
-      before=$HANDOFF_TASK
-      IFS= read -r -d '' HANDOFF_TASK <&3; export HANDOFF_TASK
-      IFS= read -r -d '' key <&3
-      DRIVE9_API_KEY=$key ${process.execPath} program.mjs > /dev/null 3>&-
-      HANDOFF_TASK=$before
-      ;;
     run)
       ${process.execPath} program.mjs 3>&- | tee "$TMPDIR/output"
       code=\${PIPESTATUS[0]}
@@ -77,14 +68,12 @@ exit 1
 interface Call {
   /** Hash of the program's text. */
   program: string
-  /** Its directory in its sandbox. */
-  directory: string
   key: string
   cloneToken: string
   task: ProgramTask
 }
 
-async function serve(socket: Socket, searches: Map<string, Call>, { searchFor }: RepeatedProgramsOptions) {
+async function serve(socket: Socket, { searchFor }: RepeatedProgramsOptions) {
   const stop = new AbortController()
   socket.on('error', () => undefined)
   socket.once('close', () => stop.abort())
@@ -96,14 +85,9 @@ async function serve(socket: Socket, searches: Map<string, Call>, { searchFor }:
     call.task = { ...asked, search: { ...asked.search, question: searchFor, terms: [], earlier: [] } }
   const place = join(inject('recordings'), `${keyOf(call)}.json`)
   const recording = existsSync(place) ? (JSON.parse(readFileSync(place, 'utf8')) as Recording) : undefined
-  const drive = 'mount' in call.task ? makeCaller(call.task.mount, call.key, patient, stop.signal) : noDrive
-  if (recording && (await succeeds(repeat(recording, call, drive)))) {
-    if (call.task.task === 'find') searches.set(call.directory, call)
+  const drive = makeCaller(call.task.mount, call.key, patient, stop.signal)
+  if (recording && (await succeeds(repeat(recording, call, drive))))
     return void socket.end(`repeat\n${recording.output}`)
-  }
-  const search = searches.get(call.directory)
-  searches.delete(call.directory)
-  if (search) socket.write(`search\n${JSON.stringify(search.task)}\0${search.key}\0`)
   if (call.task !== asked) socket.write(`task\n${JSON.stringify(call.task)}\0`)
   socket.write('run\n')
   const made = await record(await heard.output, call, drive)
@@ -121,21 +105,16 @@ const succeeds = (work: Promise<unknown>) =>
     () => false,
   )
 
-const noDrive: Caller = {
-  read: () => Promise.reject(new Error('This task has no directory.')),
-  store: () => Promise.reject(new Error('This task has no directory.')),
-}
-
-/** What the script says: five words, then what the real program prints. */
+/** What the script says: four words, then what the real program prints. */
 function hear(socket: Socket): { call: Promise<Call | undefined>; output: Promise<string> } {
   const call = Promise.withResolvers<Call | undefined>()
   const output = Promise.withResolvers<string>()
   let text = ''
   socket.setEncoding('utf8').on('data', (piece: string) => {
     text += piece
-    const [program = '', directory = '', key = '', cloneToken = '', task, printed, ended] = text.split('\0')
+    const [program = '', key = '', cloneToken = '', task, printed, ended] = text.split('\0')
     if (task !== undefined && printed !== undefined)
-      call.resolve({ program, directory, key, cloneToken, task: JSON.parse(task) as ProgramTask })
+      call.resolve({ program, key, cloneToken, task: JSON.parse(task) as ProgramTask })
     if (ended !== undefined) output.resolve(printed ?? '')
   })
   socket.once('close', () => {
@@ -147,12 +126,11 @@ function hear(socket: Socket): { call: Promise<Call | undefined>; output: Promis
 
 /** Addresses, names of runs and tokens do not change what the program does. */
 function keyOf({ program, task }: Call): string {
-  const { mount: _mount, clone, ...rest } = { mount: undefined, clone: undefined, ...task }
+  const { mount: _mount, clone, ...rest } = { clone: undefined, ...task }
   return sha256(JSON.stringify([program, { ...rest, clone: clone && { ...clone, url: '' } }]))
 }
 
 async function repeat({ files }: Recording, { task, cloneToken }: Call, drive: Caller): Promise<void> {
-  if (task.task === 'more') return
   await check(drive, task.mount.marker)
   if (task.task === 'find') return void (await Promise.all(task.artifacts.map((one) => check(drive, one))))
   const authorization = `Basic ${Buffer.from(`x-access-token:${cloneToken}`).toString('base64')}`

@@ -24,6 +24,8 @@ interface TreeEntry {
 interface ProvenCommit {
   /** Whether the lines of the excerpt stand in the commit as they are shown. */
   holds(excerpt: Excerpt): boolean
+  /** The id of the file at a path; undefined if the objects do not lead to one. */
+  blobAt(path: string): string | undefined
   /** The names in a directory; directories end with a slash. Undefined if the objects do not lead there. */
   names(directory: string): Set<string> | undefined
 }
@@ -63,11 +65,16 @@ export function proveCommit(commit: string, packed: readonly PackedObject[]): Pr
     return known
   }
 
+  const blobAt = (path: string): string | undefined => {
+    const slash = path.lastIndexOf('/')
+    const entry = directory(path.slice(0, Math.max(0, slash)))?.get(path.slice(slash + 1))
+    return entry?.mode.startsWith('100') ? entry.id : undefined
+  }
+
   return {
+    blobAt,
     holds({ path, blob, from, lines: shown, source }) {
-      const slash = path.lastIndexOf('/')
-      const entry = directory(path.slice(0, Math.max(0, slash)))?.get(path.slice(slash + 1))
-      if (source !== 'code' || entry?.id !== blob || !entry.mode.startsWith('100')) return false
+      if (source !== 'code' || blobAt(path) !== blob) return false
       const all = linesOf(blob)
       return all !== undefined && from >= 1 && shown.every((line, index) => line === all[from - 1 + index])
     },

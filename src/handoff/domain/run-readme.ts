@@ -18,7 +18,7 @@ handoff stored and summarised this commit here. A sandbox read it and is gone; o
 | \`${artifact.summaryRecord}\` | its statements, each with the lines that prove it |
 | \`${clone}\` | the commit: a bare git repository of depth one |
 | \`${artifact.files}\`, \`${artifact.outline}\` | each path of the commit; definitions and imports by file |
-| \`${artifact.words}\` | which words stand in which blocks of lines, for the search |
+| \`${artifact.searchTable}\`, \`${artifact.searchPages}\` | for the search: where words stand, and where each object is in the stored clone |
 | \`${artifact.diagram}\`, \`analysis/changes/\` | who imports whom; what the commit changes; both may be absent |
 | \`${artifact.notes}\` | what the model wrote about parts; the next summary uses it |
 | \`${artifact.answers}/\`, \`${artifact.latestAnswer}\` | answers to questions, added after the seal; the latest one for people |

@@ -115,8 +115,9 @@ export const artifact = {
   /** With the plain form only: every plain file with its hash, and the entries that the drive could not store. */
   treeTable: 'analysis/tree.json',
   outline: 'analysis/outline.json',
-  /** Which words stand in which lines, so that a search reads few files. Old runs have none. */
-  words: 'analysis/words.gz',
+  /** The index for the search: what is read whole, and what is read by ranges. Old runs have none. */
+  searchTable: 'analysis/search-table.gz',
+  searchPages: 'analysis/search-pages',
   summaryRecord: 'analysis/summary.json',
   notes: 'analysis/notes.json',
   /** The notes of old runs. */

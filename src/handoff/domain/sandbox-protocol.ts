@@ -61,7 +61,9 @@ export interface SurveyLimits {
 export interface FindTask {
   task: 'find'
   mount: MountTask
-  /** Files to fetch; the program checks each hash. */
+  /** A follow-up round in a sandbox that has searched before: the mount is there, and what was fetched. */
+  again?: boolean
+  /** Files that it may need; the program checks what it reads of each. */
   artifacts: { path: string; bytes: number; sha256: string }[]
   /** Which of the artifacts is the clone. */
   clonePath: string
@@ -69,16 +71,6 @@ export interface FindTask {
   commit: string
   search: Search
   /** Answered instead of the search, if there are any. */
-  requests: MoreRequest[]
-}
-
-/** A follow-up round in a sandbox that has searched before: the clone is still unpacked. */
-export interface MoreTask {
-  task: 'more'
-  repositoryName: string
-  commit: string
-  search: Search
-  /** Without any the question is searched again. */
   requests: MoreRequest[]
 }
 
@@ -114,7 +106,7 @@ export interface Card {
   says: string
 }
 
-export type ProgramTask = SummariseTask | FindTask | MoreTask
+export type ProgramTask = SummariseTask | FindTask
 
 /** What a program prints. `v` is the version of the record; a reader refuses an unknown one. */
 export type ProgramRecord = { v: 1 } & (

@@ -80,8 +80,9 @@ test('a push that builds on the one before', async () => {
     'GET analysis/handoff.json',
     'GET analysis/notes.json',
     'GET analysis/outline.json',
+    'GET analysis/search-pages',
+    'GET analysis/search-table.gz',
     'GET analysis/summary.json',
-    'GET analysis/words.gz',
     'GET commits/{sha}.json × 2',
     'GET commits/{sha}.parts.json',
     'GET commits?list=1',
@@ -94,7 +95,8 @@ test('a push that builds on the one before', async () => {
     'POST /v1/tokens',
     'POST analysis/files.json?rename=1',
     'POST analysis/outline.json?rename=1',
-    'POST analysis/words.gz?rename=1',
+    'POST analysis/search-pages?rename=1',
+    'POST analysis/search-table.gz?rename=1',
     'POST project/{repository}.git.tar?rename=1',
     'PUT .handoff-marker',
     'PUT README.md',
@@ -116,7 +118,8 @@ test('a push that builds on the one before', async () => {
     'POST stage/project?mkdir=1',
     'PUT stage/analysis/files.json',
     'PUT stage/analysis/outline.json',
-    'PUT stage/analysis/words.gz',
+    'PUT stage/analysis/search-pages',
+    'PUT stage/analysis/search-table.gz',
     'PUT stage/project/{repository}.git.tar',
   ])
   expect(sandboxes).toEqual([
@@ -127,7 +130,7 @@ test('a push that builds on the one before', async () => {
   ])
   expect(model).toBe(1)
   // Each artifact leaves the sandbox once.
-  const stored = run.handoff.artifacts.filter(({ path }) => /^project|(files|outline)\.json$|words/.test(path))
+  const stored = run.handoff.artifacts.filter(({ path }) => /^project|(files|outline)\.json$|search/.test(path))
   const bytes = (sizes: number[]) => sizes.reduce((sum, size) => sum + size, 0)
   expect(bytes(sent.map(({ body }) => body.length))).toBe(bytes(stored.map((artifact) => artifact.bytes)))
 })

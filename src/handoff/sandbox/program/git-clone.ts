@@ -54,7 +54,7 @@ export async function clone(
   const branch = branchName(task.clone.ref)
   await requireSuccess(git(['-C', directory, 'update-ref', branch, task.clone.sha]), 'git could not name the commit')
   await requireSuccess(git(['-C', directory, 'symbolic-ref', 'HEAD', branch]), 'git could not name the branch')
-  return { directory, tar: await pack(work, name, account) }
+  return { directory, tar: await pack(work, task.repositoryName, account) }
 }
 
 /** Adds another commit, one deep, for comparison; the tar is not changed. False when the host does not give it. */
@@ -126,9 +126,21 @@ function branchName(ref: string | undefined): string {
   return ref?.startsWith('refs/heads/') ? ref : 'refs/heads/handoff'
 }
 
-/** The same commit gives the same names, owners and times; only git's own files may differ. */
-async function pack(work: string, name: string, account: Account | undefined): Promise<string> {
-  const tar = join(work, `${name}.tar`)
+export const tarOf = (work: string, repositoryName: string) => join(work, `${repositoryName}.git.tar`)
+
+/**
+ * Makes the tar. In it is one pack without deltas, so that each object can be read alone. The same commit gives the same names, owners and times; only
+ * git's own files may differ.
+ */
+export async function pack(work: string, repositoryName: string, account: Account | undefined): Promise<string> {
+  const name = `${repositoryName}.git`
+  const tar = tarOf(work, repositoryName)
+  const options = account ? { account } : {}
+  const repack = ['-C', join(work, name), 'repack', '-a', '-d', '-f', '--window=0', '--quiet']
+  await requireSuccess(
+    runCommand('git', [...gitOptions, ...repack], work, { ...options, environment: localGitEnvironment }),
+    'git could not pack the clone',
+  )
   const args = [
     '--sort=name',
     '--owner=0',
@@ -140,7 +152,7 @@ async function pack(work: string, name: string, account: Account | undefined): P
     tar,
     name,
   ]
-  await requireSuccess(runCommand('tar', args, work, account ? { account } : {}), 'tar could not pack the clone')
+  await requireSuccess(runCommand('tar', args, work, options), 'tar could not pack the clone')
   return tar
 }
 

@@ -1,19 +1,19 @@
 // The program in Sandbox A. It mounts beside the clone, stores the commit beside the survey, drains and unmounts. The first failure ends the
 // program whatever else is running, because the sandbox is destroyed then.
-import { access, constants, writeFile } from 'node:fs/promises'
+import { access, constants, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { artifact } from '../../domain/run.js'
 import type { SummariseTask } from '../../domain/sandbox-protocol.js'
+import type { Outline } from '../../domain/survey.js'
 import { hashFile, type Mount, mount } from './drive9-mount.js'
 import { emit, ProgramError, timeStep } from './emit-record.js'
-import { type Clone, clone, fetchBase } from './git-clone.js'
+import { type Clone, clone, fetchBase, tarOf } from './git-clone.js'
 import { type Secrets, startProgram, unknownWork } from './main.js'
 import { storePlainFiles, writePlainFiles } from './plain-files.js'
-import { openCorpus } from './search/corpus.js'
-import { makeWordIndex } from './search/word-index.js'
+import { makeIndex } from './search/make-index.js'
 import { cleanEnvironment, runCommand, untrustedAccount } from './spawn.js'
 import { type SurveyResult, survey } from './survey/index.js'
-import { runChild } from './untrusted-child.js'
+import { runChild, untilReady } from './untrusted-child.js'
 import { cloneDirectory, homeDirectory, prepareWorkDirectory, workDirectory } from './workspace.js'
 
 async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
@@ -22,10 +22,11 @@ async function summarise(task: SummariseTask, secrets: Secrets): Promise<void> {
     timeStep('mount', () => mountRecognizedDrive(task, secrets)),
     timeStep('clone', () => cloneBoth(task, secrets)),
   ])
+  const surveyed = timeStep('survey', () => runChild('survey', task, homeDirectory))
   await Promise.all([
     timeStep('store', () => mounted.store(local.tar, `project/${task.repositoryName}.git.tar`)),
-    surveyAndStore(task, mounted),
-    indexAndStore(task, mounted),
+    surveyed.then(() => storeTables(mounted)),
+    indexAndStore(task, mounted, surveyed),
   ])
   if (task.form === 'plain') await timeStep('store', () => addPlainFiles(task, mounted))
   await timeStep('drain', async () => {
@@ -47,8 +48,7 @@ async function cloneBoth(task: SummariseTask, secrets: Secrets): Promise<Clone> 
 }
 
 /** The tables are stored independently of the clone's tar, which may take longer than the survey. */
-async function surveyAndStore(task: SummariseTask, mounted: Mount): Promise<void> {
-  await timeStep('survey', () => runChild('survey', task, homeDirectory))
+async function storeTables(mounted: Mount): Promise<void> {
   await timeStep('store', () =>
     Promise.all([
       mounted.store(join(workDirectory, 'files.json'), artifact.files),
@@ -57,15 +57,29 @@ async function surveyAndStore(task: SummariseTask, mounted: Mount): Promise<void
   )
 }
 
-/** So that a search ranks files without reading them. */
-async function indexAndStore(task: SummariseTask, mounted: Mount): Promise<void> {
-  await runChild('words', task, homeDirectory)
-  await timeStep('store', () => mounted.store(join(workDirectory, 'words.gz'), artifact.words))
+/** So that a search ranks files without reading them, and reads objects without unpacking the clone. The words are read beside the survey. */
+async function indexAndStore(task: SummariseTask, mounted: Mount, surveyed: Promise<void>): Promise<void> {
+  await runChild('index', task, homeDirectory, undefined, surveyed)
+  await timeStep('store', () =>
+    Promise.all([
+      mounted.store(join(workDirectory, 'search-table.gz'), artifact.searchTable),
+      mounted.store(join(workDirectory, 'search-pages'), artifact.searchPages),
+    ]),
+  )
 }
 
 async function indexClone({ repositoryName, clone: { sha } }: SummariseTask): Promise<void> {
-  const corpus = await openCorpus(cloneDirectory(repositoryName), sha)
-  await writeFile(join(workDirectory, 'words.gz'), await makeWordIndex(corpus))
+  const { table, pages } = await makeIndex({
+    directory: cloneDirectory(repositoryName),
+    commit: sha,
+    tar: tarOf(workDirectory, repositoryName),
+    async readOutline() {
+      await untilReady()
+      return JSON.parse(await readFile(join(workDirectory, 'outline.json'), 'utf8')) as Outline
+    },
+  })
+  await writeFile(join(workDirectory, 'search-table.gz'), table)
+  await writeFile(join(workDirectory, 'search-pages'), pages)
 }
 
 async function addPlainFiles(task: SummariseTask, mounted: Mount): Promise<void> {
@@ -123,7 +137,7 @@ startProgram({
   async child(what, task) {
     if (task.task !== 'summarise') throw unknownWork(what, task)
     if (what === 'survey') return surveyClone(task)
-    if (what === 'words') return indexClone(task)
+    if (what === 'index') return indexClone(task)
     if (what === 'tree') {
       const directory = cloneDirectory(task.repositoryName)
       return writePlainFiles(directory, task.clone.sha, join(workDirectory, 'tree'), join(workDirectory, 'tree.json'))

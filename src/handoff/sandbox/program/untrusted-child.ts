@@ -6,7 +6,7 @@ import { ProgramError, writeAll } from './emit-record.js'
 import { forwardRecords } from './forward-records.js'
 import { lastLine, spawnError, spawnOptions, untrustedAccount } from './spawn.js'
 
-export type ChildWork = 'survey' | 'words' | 'tree' | 'find' | 'more'
+export type ChildWork = 'survey' | 'index' | 'tree' | 'find'
 
 /**
  * The child's records are forwarded once `proven` is fulfilled, and never if it is rejected. A child that calls `untilReady` waits for `ready`, so that

@@ -6,15 +6,7 @@ import { asOneFailure, HandoffError, isHandoffError, settleAll } from '../../dom
 import { type PackedObject, proveCommit } from '../../domain/git-proof.js'
 import type { Sandbox } from '../../domain/ports.js'
 import { artifact } from '../../domain/run.js'
-import type {
-  Card,
-  FindTask,
-  MoreRequest,
-  MoreTask,
-  ProgramRecord,
-  Search,
-  Searched,
-} from '../../domain/sandbox-protocol.js'
+import type { Card, FindTask, MoreRequest, ProgramRecord, Search, Searched } from '../../domain/sandbox-protocol.js'
 import { runProgram } from '../../sandbox/run-program.js'
 import { openSealed } from '../../store/run-access.js'
 import { orAborted } from '../../util/abort.js'
@@ -38,7 +30,7 @@ export interface OpenRun extends AsyncDisposable {
   close(): Promise<void>
   /** Whether it is being ended. */
   closing(): boolean
-  /** Whether the clone is unpacked in it. */
+  /** Whether it has searched before. */
   prepared: boolean
 }
 
@@ -122,7 +114,7 @@ export interface Look {
   chosen?: string[]
 }
 
-/** One round trip: the first one also brings the clone into the sandbox. Adds the result to `shown`. */
+/** One round trip: the first one also mounts the run's directory. Adds the result to `shown`. */
 export async function searchSandbox(
   looking: Looking,
   open: OpenRun,
@@ -132,13 +124,13 @@ export async function searchSandbox(
 ): Promise<void> {
   const { context, run } = looking
   const search = searchFor(look, shown.excerpts)
-  const task = open.prepared ? moreTask(run, search, look.requests) : findTask(context, run, search, look.requests)
+  const task = { ...findTask(context, run, search, look.requests), ...(open.prepared ? { again: true } : {}) }
   open.prepared = true
   const received: Received = { objects: [], excerpts: [], notes: [], listings: [], cards: [] }
   await runProgram(open.sandbox, {
     program: context.program,
     task,
-    secrets: task.task === 'find' ? { DRIVE9_API_KEY: open.token } : {},
+    secrets: { DRIVE9_API_KEY: open.token },
     timeoutMs: context.limits.deadlineMs,
     signal,
     onRecord: (record) => take(looking, received, record),
@@ -225,8 +217,14 @@ const leftOut = /^(a name that cannot be cited|larger than 2 MB|binary): (.*?)(?
 
 const unprovenNotice = 'excerpts of the sandbox do not stand in the commit; they were left out.'
 
-/** The files of a smaller clone are read sooner than the index of words is fetched: `npm run bench -- first-word`. */
-const largeCloneBytes = 2_000_000
+/** Of the artifacts. */
+const needed = [
+  artifact.outline,
+  artifact.summary,
+  artifact.summaryRecord,
+  artifact.searchTable,
+  artifact.searchPages,
+] as readonly string[]
 
 function findTask(
   context: AppContext,
@@ -235,9 +233,6 @@ function findTask(
   requests: MoreRequest[],
 ): FindTask {
   const clonePath = clonePathOf({ handoff })
-  const needed = new Set<string>([clonePath, artifact.outline, artifact.summary, artifact.summaryRecord])
-  const isLarge = handoff.artifacts.some(({ path, bytes }) => path === clonePath && bytes > largeCloneBytes)
-  if (isLarge) needed.add(artifact.words)
   return {
     task: 'find',
     mount: {
@@ -245,18 +240,13 @@ function findTask(
       remote: directory,
       marker: { path: artifact.handoff, sha256: pointer.handoff },
     },
-    artifacts: handoff.artifacts.filter((entry) => needed.has(entry.path)),
+    artifacts: handoff.artifacts.filter(({ path }) => path === clonePath || needed.includes(path)),
     clonePath,
     repositoryName: repositoryNameIn(clonePath),
     commit: handoff.commit,
     search,
     requests,
   }
-}
-
-function moreTask({ handoff }: ChosenRun, search: Search, requests: MoreRequest[]): MoreTask {
-  const repositoryName = repositoryNameIn(clonePathOf({ handoff }))
-  return { task: 'more', repositoryName, commit: handoff.commit, search, requests }
 }
 
 function clonePathOf({ handoff }: Pick<ChosenRun, 'handoff'>): string {

@@ -259,7 +259,8 @@ function requireStored(request: SummariseRequest, stored: Artifact[]): void {
     artifact.clone(request.commit.repository),
     artifact.files,
     artifact.outline,
-    artifact.words,
+    artifact.searchTable,
+    artifact.searchPages,
     ...(request.form === 'plain' ? [artifact.treeTable] : []),
   ]
   const missing = wanted.filter((path) => !stored.some((entry) => entry.path === path))

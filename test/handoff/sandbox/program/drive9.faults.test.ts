@@ -212,7 +212,7 @@ for last in "$@"; do :; done
 mkdir "$last/project" && mkfifo "$last/project/.handoff-1.tmp"
 (
   tries=0
-  until [ -s "$last/analysis/files.json" ] && [ -s "$last/analysis/outline.json" ] && [ -s "$last/analysis/words.gz" ] || [ $tries -gt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+  until [ -s "$last/analysis/files.json" ] && [ -s "$last/analysis/outline.json" ] && [ -s "$last/analysis/search-pages" ] && [ -s "$last/analysis/search-table.gz" ] || [ $tries -gt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
   cat "$last/project/.handoff-1.tmp"
 ) >/dev/null 2>&1 </dev/null &`)
   await using one = await stack([path, programFolder], '0.02')
@@ -231,7 +231,12 @@ mkdir "$last/project" && mkfifo "$last/project/.handoff-1.tmp"
   }
   const { outcome, records } = await runTask(one, task, opened)
   const stored = records.filter((record) => record.type === 'stored').map((record) => record.path)
-  expect(stored.sort()).toEqual(['analysis/files.json', 'analysis/outline.json', 'analysis/words.gz'])
+  expect(stored.sort()).toEqual([
+    'analysis/files.json',
+    'analysis/outline.json',
+    'analysis/search-pages',
+    'analysis/search-table.gz',
+  ])
   expect(outcome, 'a pipe cannot be synced').toMatchObject({ message: expect.stringContaining('tools.git.tar') })
 }, 30_000)
 
@@ -240,7 +245,7 @@ describe('in the second sandbox', () => {
     const { directory, handoff } = await timer(one)
     const place = layout('/handoff', one.commit(name, repository.head).repository)
     const run = await readSealed(one.context.ports.drive, place, repository.head, never)
-    const needed = new Set<string>(['project/tools.git.tar', artifact.outline, artifact.words, artifact.summary])
+    const needed = new Set<string>(['project/tools.git.tar', artifact.outline, artifact.summary])
     const task: FindTask = {
       task: 'find',
       mount: {

@@ -76,8 +76,9 @@ test('a push becomes a sealed run that hashes to what its pointer says', async (
     'analysis/files.json',
     'analysis/notes.json',
     'analysis/outline.json',
+    'analysis/search-pages',
+    'analysis/search-table.gz',
     'analysis/summary.json',
-    'analysis/words.gz',
     'project/tools.git.tar',
   ])
   expect(JSON.parse(drive.readFile(place.ref('refs/heads/main'))!.toString())).toEqual({

@@ -8,37 +8,36 @@ import { gitAt, listTree, openBlobReader, type SpawnGit } from '../survey/git-ob
 import { createTreeParser, type Entry, type Folder, type Tree } from '../survey/git-tree.js'
 import { extensionOf, languageForExtension } from '../survey/languages.js'
 import { trait } from '../survey/path-rules.js'
-import { readWordIndex, type WordIndex } from './read-word-index.js'
+import type { WordIndex } from './find-hits.js'
 import type { SourceFile, SourceFiles } from './source-files.js'
 
-export interface Corpus extends SourceFiles {
-  tree: Tree
+export interface Corpus {
+  files: SourceFile[]
   /** What is left out and why, for people: names that a citation cannot contain, large files, binary files. */
   unsearched: string[]
-  /** The same with some of the files. */
-  readEach(files: readonly SourceFile[], take: (file: SourceFile, bytes: Buffer) => void): Promise<void>
   /** Whole files by index; missing files are left out. The byte after each is 0. */
   read(files: readonly SourceFile[]): Promise<ReadonlyMap<number, Buffer>>
-  /** With it no other file need be read. */
-  index?: WordIndex
+  /** How files are ranked: from an index that knows all their words, or by reading all of them. */
+  words: WordIndex | Pick<SourceFiles, 'readAll'>
+}
+
+export interface GitCorpus extends Corpus, SourceFiles {
+  tree: Tree
 }
 
 /** Larger files are data, whatever their name. */
-const fileByteLimit = 2_000_000
+export const largestFile = 2_000_000
 /** Bytes that stay in memory, and the size of one allocation. */
 const cacheBytes = 64_000_000
 const slabBytes = 4_000_000
 
-/** `packed` is the index of words that Sandbox A made. Without one, or with one that does not fit, all files are read. */
-export async function openCorpus(gitDirectory: string, commit: string, packed?: Uint8Array): Promise<Corpus> {
+export async function openCorpus(gitDirectory: string, commit: string): Promise<GitCorpus> {
   const git = gitAt(gitDirectory)
   const parser = createTreeParser()
   await listTree(git, commit, parser.push)
   const tree = parser.finish(commit)
   classifyFiles(tree, { attributes: () => ({}), excluded: () => false, ignored: () => false })
-  const corpus = createCorpus(tree, git)
-  const index = packed && readWordIndex(packed, corpus.files)
-  return index ? { ...corpus, index } : corpus
+  return createCorpus(tree, git)
 }
 
 const readableKinds = new Set<FileKind>(['source', 'test', 'documentation', 'configuration'])
@@ -67,7 +66,7 @@ function isSearchable(entry: Entry, packages: ReadonlySet<Folder>): boolean {
   return (
     ((entry.reason === undefined && readableKinds.has(entry.kind)) || isVendoredSubpackage(entry, packages)) &&
     !entry.maybeLfsPointer &&
-    entry.size <= fileByteLimit &&
+    entry.size <= largestFile &&
     !entry.path.includes('[redacted:')
   )
 }
@@ -90,7 +89,7 @@ function describeUnsearched({ entries }: Tree, packages: ReadonlySet<Folder>): s
   const isText = ({ kind }: Entry) => readableKinds.has(kind)
   const groups: [string, Entry[]][] = [
     ['a name that cannot be cited', entries.filter((entry) => isSearchable(entry, packages) && !isCitable(entry))],
-    ['larger than 2 MB', entries.filter((entry) => isText(entry) && entry.size > fileByteLimit)],
+    ['larger than 2 MB', entries.filter((entry) => isText(entry) && entry.size > largestFile)],
     ['binary', entries.filter(({ kind }) => kind === 'binary')],
   ]
   return groups.flatMap(([why, found]) => {
@@ -103,7 +102,7 @@ function describeUnsearched({ entries }: Tree, packages: ReadonlySet<Folder>): s
 const attributesLimit = 50
 
 /** The attribute files come first in the same stream, so that the files they exclude are skipped when they come. */
-function createCorpus(tree: Tree, git: SpawnGit): Corpus {
+function createCorpus(tree: Tree, git: SpawnGit): GitCorpus {
   const packages = pythonPackages(tree)
   const files = selectFiles(tree, packages)
   const attributes = tree.entries
@@ -111,39 +110,31 @@ function createCorpus(tree: Tree, git: SpawnGit): Corpus {
     .slice(0, attributesLimit)
   const keep = createFileCache()
 
-  const takeText = (file: SourceFile, bytes: Buffer, take: (file: SourceFile, bytes: Buffer) => void) => {
-    const text = toUtf8(bytes)
-    file.size = text.length
-    take(file, keep.copy(file, text))
+  const readAll: SourceFiles['readAll'] = async (take) => {
+    const rules: AttributesFile[] = []
+    let attributesOf: AttributeLookup | undefined
+    const names = [...attributes, ...files].map(({ blob }) => blob)
+    await openBlobReader(git, 'many').read(names, (index, bytes) => {
+      if (!bytes) return
+      if (index < attributes.length) {
+        rules.push({ directory: attributes[index]!.folder.path, text: bytes.toString('utf8') })
+        return
+      }
+      attributesOf ??= parseAttributes(rules)
+      const file = files[index - attributes.length]!
+      if (isExcluded(attributesOf, file)) return
+      const text = toUtf8(bytes)
+      file.size = text.length
+      take(file, keep.copy(file, text))
+    })
   }
 
   return {
     tree,
     files,
     unsearched: describeUnsearched(tree, packages),
-    async readAll(take) {
-      const rules: AttributesFile[] = []
-      let attributesOf: AttributeLookup | undefined
-      const names = [...attributes, ...files].map(({ blob }) => blob)
-      await openBlobReader(git, 'many').read(names, (index, bytes) => {
-        if (!bytes) return
-        if (index < attributes.length) {
-          rules.push({ directory: attributes[index]!.folder.path, text: bytes.toString('utf8') })
-          return
-        }
-        attributesOf ??= parseAttributes(rules)
-        const file = files[index - attributes.length]!
-        if (isExcluded(attributesOf, file)) return
-        takeText(file, bytes, take)
-      })
-    },
-    async readEach(wanted, take) {
-      if (wanted.length === 0) return
-      const names = wanted.map(({ blob }) => blob)
-      await openBlobReader(git, 'many').read(names, (index, bytes) => {
-        if (bytes) takeText(wanted[index]!, bytes, take)
-      })
-    },
+    readAll,
+    words: { readAll },
     async read(wanted) {
       const missing = wanted.filter((file) => !keep.kept.has(file.index))
       if (missing.length > 0) {
@@ -162,6 +153,9 @@ function isExcluded(attributesOf: AttributeLookup, { path, directory }: SourceFi
   return generated === true || vendored === true || binary === true || lfs === true
 }
 
+/** A zero follows it. */
+export const withZero = (text: Buffer) => Buffer.concat([text, Buffer.alloc(1)]).subarray(0, text.length)
+
 /** Copies files into a few large buffers, because thousands of small ones slow down garbage collection. */
 function createFileCache() {
   const kept = new Map<number, Buffer>()
@@ -179,7 +173,7 @@ function createFileCache() {
   return {
     kept,
     add(file: SourceFile, text: Buffer): void {
-      kept.set(file.index, Buffer.concat([text, Buffer.alloc(1)]).subarray(0, text.length))
+      kept.set(file.index, withZero(text))
     },
     copy(file: SourceFile, bytes: Buffer): Buffer {
       const stays = room >= bytes.length

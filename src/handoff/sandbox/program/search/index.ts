@@ -3,8 +3,9 @@ import type { Excerpt } from '../../../domain/answer.js'
 import type { Card, Search, Searched } from '../../../domain/sandbox-protocol.js'
 import type { DirectoryWords } from '../../../domain/summary/summary-record.js'
 import type { Outline } from '../../../domain/survey.js'
+import { awaitedLater } from '../../../util/abort.js'
 import { type Corpus, openCorpus } from './corpus.js'
-import { definitionsIn } from './definition-sites.js'
+import { definitionsIn, type FindDefinitions } from './definition-sites.js'
 import { describeFiles, findDefined, scoreOf } from './features.js'
 import { cardsOf } from './file-cards.js'
 import { addNamedCandidates, boostNamedRegions, extractNamedFiles, overviewFiles } from './named-files.js'
@@ -22,18 +23,12 @@ import { findSummaryHints, type Hint, strongestHints } from './summary-hints.js'
 import { readTeamNotes } from './team-notes.js'
 
 interface FindOptions {
-  /** Bare. */
-  gitDirectory: string
-  commit: string
-  /** As Sandbox A made it. */
-  wordIndex?: Uint8Array | undefined
   search: Search
   /** The repository's summary; the lines that it cites count as weak hints. */
   summary?: string
   /** Words that the summary gives to directories. */
   words?: readonly DirectoryWords[]
-  /** Definitions by file. */
-  outline: Outline
+  findDefinitions: FindDefinitions
   /** The weights of the ranking, by shape. */
   weights?: Record<Shape, FileWeights>
 }
@@ -56,20 +51,29 @@ interface Ranking {
   files: RankedFile[]
 }
 
-export async function find(options: FindOptions): Promise<SearchResult> {
-  return findInCorpus(await openCorpus(options.gitDirectory, options.commit, options.wordIndex), options)
+/** Searches a bare repository by reading all files. */
+export async function find({
+  gitDirectory,
+  commit,
+  outline,
+  ...options
+}: Omit<FindOptions, 'findDefinitions'> & {
+  gitDirectory: string
+  commit: string
+  outline: Outline
+}): Promise<SearchResult> {
+  return findInCorpus(await openCorpus(gitDirectory, commit), { ...options, findDefinitions: definitionsIn(outline) })
 }
 
-type InCorpus = Omit<FindOptions, 'gitDirectory' | 'commit' | 'wordIndex'>
-
-export async function findInCorpus(corpus: Corpus, options: InCorpus): Promise<SearchResult> {
+export async function findInCorpus(corpus: Corpus, options: FindOptions): Promise<SearchResult> {
+  const notes = awaitedLater(readTeamNotes(corpus))
   const ranking = await rankFiles(corpus, options)
   const { files } = ranking
   const contents = await corpus.read(files.slice(0, sizes.competing).map(({ file }) => file))
   return {
     excerpts: selectExcerpts(files, contents, options.search),
     searched: describeSearch(corpus, ranking),
-    notes: await readTeamNotes(corpus),
+    notes: await notes,
     cards: options.search.cards ? cardsOf(files) : [],
   }
 }
@@ -77,7 +81,7 @@ export async function findInCorpus(corpus: Corpus, options: InCorpus): Promise<S
 /** Ranks files by their own words, then by how they relate to the best of them. */
 export async function rankFiles(
   corpus: Corpus,
-  { search, summary = '', words = [], outline, weights: byShape = tables }: InCorpus,
+  { search, summary = '', words = [], findDefinitions, weights: byShape = tables }: FindOptions,
 ): Promise<Ranking> {
   const shape = shapeOf(search.question)
   const { text, named: mentioned } = extractNamedFiles(search.question.slice(0, 8_000), corpus.files)
@@ -88,12 +92,13 @@ export async function rankFiles(
       ? overviewFiles(corpus.files, weights.overview)
       : []
   const named = [...mentioned, ...overview]
-  const stats = await scoreFiles(corpus, query, words)
+  const [stats, defined] = await Promise.all([
+    scoreFiles(corpus, query, words),
+    findDefined(search.question, findDefinitions),
+  ])
   const candidates = addNamedCandidates(selectCandidates(stats), stats, named)
   const ranked = await rankCandidates(candidates, corpus, stats, query)
-  const findDefinitions = definitionsIn(outline)
-  const defined = findDefined(search.question, findDefinitions)
-  const relations = findRelations(ranked, corpus.files, findDefinitions)
+  const relations = await findRelations(ranked, corpus.files, findDefinitions)
   const hints = findSummaryHints(summary, query, stats)
   const evidence = { query, stats, named, relations, hints: strongestHints(hints), defined }
   const inherited = new Map([...relations.inherited.keys()].map((path) => [path, 1]))

@@ -2,13 +2,12 @@
 // the second ranking.
 import type { DirectoryWords } from '../../../domain/summary/summary-record.js'
 import type { Corpus } from './corpus.js'
+import { findHits, type WordIndex } from './find-hits.js'
 import { meaningOfWord, type Query } from './query.js'
 import { sizes, weights } from './ranking-weights.js'
-import { findHits, type WordIndex } from './read-word-index.js'
-import { blockBits, createWordScanner, meaningBits, meaningMask, type WordScanner } from './scan-words.js'
-import type { SourceFile } from './source-files.js'
+import { blockBits, blocksOf, createWordScanner, meaningBits, meaningMask, type WordScanner } from './scan-words.js'
+import { isBinary, type SourceFile } from './source-files.js'
 import { splitIdentifier } from './tokenize.js'
-import { blocksOf, isBinary } from './word-index.js'
 
 export interface FileScore {
   file: SourceFile
@@ -60,50 +59,28 @@ export async function scoreFiles(
     const factor = kindFactor(file, query, stubs.has(file.path))
     scores.push({ file, lines, from, to, score: 0, blockScore: 0, factor, pathMeaning: path })
   }
-  const { index } = corpus
-  if (index) await takeFromIndex(corpus, index, query, scanner, take)
-  else {
-    await corpus.readAll((file, bytes) => {
-      if (isBinary(bytes, file.size)) return
-      const from = scanner.hitCount
-      const lines = scanner.scan(bytes, file.size)
-      take(file, lines, from, scanner.hitCount)
-    })
+  if (!('readAll' in corpus.words)) {
+    await takeFromIndex(corpus.words, query, scanner, take)
+    return computeStats(scores, scanner, query, corpus.files.length, blocks)
   }
+  await corpus.words.readAll((file, bytes) => {
+    if (isBinary(bytes, file.size)) return
+    const from = scanner.hitCount
+    const lines = scanner.scan(bytes, file.size)
+    take(file, lines, from, scanner.hitCount)
+  })
   const stats = computeStats(scores, scanner, query, corpus.files.length, blocks)
-  return index ? stats : { ...stats, locate: () => undefined }
+  return { ...stats, locate: () => undefined }
 }
 
 type TakeFile = (file: SourceFile, lines: number, from: number, to: number) => void
 
-/** A whole identifier is not in the index: the files that may have it are read. */
-async function takeFromIndex(
-  corpus: Corpus,
-  index: WordIndex,
-  query: Query,
-  scanner: WordScanner,
-  take: TakeFile,
-): Promise<void> {
-  const { hits, starts, identifierBlocks } = findHits(index, query, scanner)
+async function takeFromIndex(index: WordIndex, query: Query, scanner: WordScanner, take: TakeFile): Promise<void> {
+  const { hits, starts } = await findHits(index, query, scanner)
   scanner.hits = hits
   scanner.hitCount = hits.length
-  const places = index.files.map(({ firstBlock, lines }) => ({ firstBlock, end: firstBlock + blocksOf(lines) }))
-  const hasIdentifier = places.map(({ firstBlock, end }) => {
-    for (let block = firstBlock; block < end; block++) if (identifierBlocks.has(block)) return true
-    return false
-  })
-  const read = new Map<number, { from: number; to: number }>()
-  const wanted = index.files.filter((_, at) => hasIdentifier[at]).map(({ file }) => file)
-  await corpus.readEach(wanted, (file, bytes) => {
-    const from = scanner.hitCount
-    scanner.scan(bytes, file.size)
-    read.set(file.index, { from, to: scanner.hitCount })
-  })
-  for (const [at, { file, lines }] of index.files.entries()) {
-    const { firstBlock, end } = places[at]!
-    const { from, to } = read.get(file.index) ?? { from: starts[firstBlock]!, to: starts[end]! }
-    take(file, lines, from, to)
-  }
+  for (const { file, firstBlock, lines } of index.texts)
+    take(file, lines, starts[firstBlock]!, starts[firstBlock + blocksOf(lines)]!)
 }
 
 /** Reads paths; the meaning of a folder is cached. The summary's words of a folder, or else of the nearest above it, count as words of its path. */

@@ -28,28 +28,32 @@ export interface Relations {
 }
 
 /** `ranked` is in the order of `rank`, best first. */
-export function findRelations(
+export async function findRelations(
   ranked: readonly RankedFile[],
   files: readonly SourceFile[],
   findDefinitions: FindDefinitions,
-): Relations {
+): Promise<Relations> {
   const best = ranked[0]?.rank ?? 0
   const share = (file: RankedFile) => (best > 0 ? Math.max(0, file.rank / best) : 0)
+  const [uses, inherited] = await Promise.all([
+    findUses(ranked.slice(0, useLimits.files), share, findDefinitions),
+    findInherited(ranked, findDefinitions),
+  ])
   return {
-    ...findUses(ranked.slice(0, useLimits.files), share, findDefinitions),
+    ...uses,
     mentions: findMentions(ranked, share),
     ...findTests(ranked, share, files),
-    inherited: findInherited(ranked, findDefinitions),
+    inherited,
   }
 }
 
 type Share = (file: RankedFile) => number
 
-function findUses(asked: readonly RankedFile[], share: Share, findDefinitions: FindDefinitions) {
+async function findUses(asked: readonly RankedFile[], share: Share, findDefinitions: FindDefinitions) {
   const uses = new Map<string, number>()
   const usedDefinitions = new Map<string, number>()
   const names = asked.map((file) => usedIdentifiers(file, share(file)))
-  const sites = findDefinitions(new Set(names.flatMap((used) => [...used.keys()])))
+  const sites = await findDefinitions(new Set(names.flatMap((used) => [...used.keys()])))
   for (const [index, file] of asked.entries()) {
     for (const [path, value] of usesOf(file, names[index]!, sites, usedDefinitions)) {
       // One file counts once, however many names of another it uses.
@@ -154,13 +158,16 @@ function testedFiles(file: SourceFile, byName: ReadonlyMap<string, readonly Sour
   })
 }
 
-function findInherited(ranked: readonly RankedFile[], findDefinitions: FindDefinitions): Map<string, RankedFile[]> {
+async function findInherited(
+  ranked: readonly RankedFile[],
+  findDefinitions: FindDefinitions,
+): Promise<Map<string, RankedFile[]>> {
   const found = new Map<string, RankedFile[]>()
   const groups = Map.groupBy(ranked, ({ regions: [best] }) => (best?.score ? (best.definition?.name ?? '') : ''))
   groups.delete('')
   for (const twins of groups.values()) {
     if (twins.length < sizes.twins) continue
-    for (const sites of findDefinitions(commonParents(twins)).values()) {
+    for (const sites of (await findDefinitions(commonParents(twins))).values()) {
       if (sites.length <= ambiguousDefinitions) for (const { path } of sites) found.set(path, twins)
     }
   }

@@ -1,6 +1,7 @@
 // One pass over every byte of every file: which words of the question stand on which lines. Written for speed: a word is
 // only read when its first three letters begin a wanted word, and only numbers are kept.
 import { type Meaning, meaningOfWord, type Query } from './query.js'
+import type { KeyRange } from './sorted-pages.js'
 import { splitIdentifier, wordParts } from './tokenize.js'
 
 const lower = 1
@@ -55,7 +56,7 @@ export function createWordScanner(query: Query): WordScanner {
     hitCount: 0,
     meanings: resolve.meanings,
   }
-  let identifierStart = -1
+  let lastIdentifier = -1
   let stops = new Int32Array(1 << 16)
 
   function add(line: number, number: number): void {
@@ -69,16 +70,16 @@ export function createWordScanner(query: Query): WordScanner {
     const before = scanner.hitCount
     add(line, resolve.part(bytes, start, partEnd(bytes, start)))
     if (!hasIdentifiers || scanner.hitCount === before) return
-    const first = findIdentifierStart(bytes, start)
-    if (first !== identifierStart) add(line, resolve.identifier(bytes, first, identifierEnd(bytes, start)))
-    identifierStart = first
+    const first = identifierStart(bytes, start)
+    if (first !== lastIdentifier) add(line, resolve.identifier(bytes, first, identifierEnd(bytes, start)))
+    lastIdentifier = first
   }
 
   function look(bytes: Uint8Array, size: number): number {
     if (stops.length <= size) stops = new Int32Array(size * 2)
     const count = findStops(bytes, size, wanted, stops)
     let line = 1
-    identifierStart = -1
+    lastIdentifier = -1
     for (let index = 0; index < count; index++) {
       const at = stops[index]!
       const isEnd = bytes[at] === 10
@@ -133,6 +134,9 @@ const longestPart = 200
 export const blockOfLine = (line: number) => Math.min(line, lineLimit - 1) >> blockBits
 export const blockBits = 5
 
+/** How many blocks a text of so many lines has. */
+export const blocksOf = (lines: number) => blockOfLine(lines) + 1
+
 /** Whether a part of an identifier begins here. `parseHTTPHeader` has three parts. */
 function beginsPart(bytes: Uint8Array, at: number): boolean {
   const kind = kinds[bytes[at]!]!
@@ -155,16 +159,22 @@ function partEnd(bytes: Uint8Array, start: number): number {
   return at
 }
 
-function findIdentifierStart(bytes: Uint8Array, at: number): number {
+export function identifierStart(bytes: Uint8Array, at: number): number {
   let first = at
   while (first > 0 && isWord(bytes[first - 1]!)) first--
   return first
 }
 
-function identifierEnd(bytes: Uint8Array, at: number): number {
+export function identifierEnd(bytes: Uint8Array, at: number): number {
   let end = at
   while (isWord(bytes[end]!)) end++
   return end
+}
+
+/** Lower-case letters of English only. */
+export function isPlainWord(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (kinds[bytes[at]!] !== lower) return false
+  return true
 }
 
 function isWord(byte: number): boolean {
@@ -189,6 +199,18 @@ function wantedPrefixes(query: Query): Uint8Array {
   for (const form of query.meanings.keys()) mark(form)
   for (const { word, exact } of query.concepts) if (!exact) mark(word)
   return wanted
+}
+
+/** The keys among which all words are that the scan would look at. */
+export function wantedRanges(query: Query): KeyRange[] {
+  const words = [...query.meanings.keys(), ...query.concepts.flatMap(({ word, exact }) => (exact ? [] : [word]))]
+  return words.map((word) => {
+    const bytes = Buffer.from(word).subarray(0, 3)
+    // All bytes of other scripts count as one.
+    const from = bytes.map((byte) => Math.min(byte, 128))
+    const to = bytes.map((byte) => (byte < 128 ? byte : 255))
+    return { from: Buffer.from(from), to: Buffer.concat([to, Buffer.alloc(4, 255)]) }
+  })
 }
 
 /** Whether the scan would look at a word. */

@@ -20,3 +20,6 @@ export interface SourceFiles {
   /** Calls `take` with every file, in order. One byte 0 follows the file's bytes. They are valid during the call only. */
   readAll(take: (file: SourceFile, bytes: Buffer) => void): Promise<void>
 }
+
+/** A zero in the first bytes. `size` leaves out the zero that follows the text. */
+export const isBinary = (bytes: Uint8Array, size: number) => bytes.indexOf(0) < Math.min(size, 8_000)

@@ -163,13 +163,18 @@ function isAscii(raw: string): boolean {
   return !/[\x80-\xff]/.test(raw)
 }
 
-/** Redacts a name that is a credential. Short names and names without a digit are none. */
 function displayName(raw: string, tree: Tree): string {
   const name = isAscii(raw) ? raw : Buffer.from(raw, 'latin1').toString('utf8')
-  if (name.length < 20 || !/\d/.test(name)) return name
-  const { text, places } = redactSecrets(name)
-  tree.redactedNames += places.length
+  const { text, places } = redactName(name)
+  tree.redactedNames += places
   return text
+}
+
+/** Redacts a name that is a credential. Short names and names without a digit are none. */
+export function redactName(name: string): { text: string; places: number } {
+  if (name.length < 20 || !/\d/.test(name)) return { text: name, places: 0 }
+  const { text, places } = redactSecrets(name)
+  return { text, places: places.length }
 }
 
 function isLossy(raw: string): boolean {

@@ -2,20 +2,22 @@
 import { expect, test } from 'vitest'
 import type { MoreRequest, Search } from '../../../../../src/handoff/domain/sandbox-protocol.js'
 import { answerRequests, type FollowUpResult } from '../../../../../src/handoff/sandbox/program/search/follow-up.js'
+import { openGitSource } from '../../../../../src/handoff/sandbox/program/search/git-source.js'
 import { type Files, makeRepository } from '../../../../support/repository.js'
-import { expectSound, linesOf, outlineOf, pathsOf, searchFor } from './search-repository.js'
+import { expectSound, linesOf, outlineOf, pathsOf, searchFor, storedSourceOf } from './search-repository.js'
 
 async function moreOf(files: Files, requests: MoreRequest[], search: Partial<Search> = {}): Promise<FollowUpResult> {
   await using repository = await makeRepository(files)
   const { directory, head } = repository
   const full = searchFor('What is this about?', search)
+  const outline = await outlineOf(repository)
   const found = await answerRequests({
-    gitDirectory: directory,
-    commit: head,
+    source: await openGitSource(directory, head, outline),
     search: full,
     requests,
-    outline: await outlineOf(repository),
   })
+  const { source } = await storedSourceOf(repository, outline)
+  expect(await answerRequests({ source, search: full, requests }), 'from the stored files').toEqual(found)
   await expectSound(found.excerpts, repository, full.tokens)
   return found
 }

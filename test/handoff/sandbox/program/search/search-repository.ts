@@ -1,16 +1,15 @@
 // A search of a repository made for a test, and what every answer of a search must be.
 import { expect } from 'vitest'
+import { openStored, storeCommit } from '../../../../../src/benchmarks/stored-commit.js'
 import type { Excerpt } from '../../../../../src/handoff/domain/answer.js'
 import { estimateTokens } from '../../../../../src/handoff/domain/estimate-tokens.js'
 import type { Search } from '../../../../../src/handoff/domain/sandbox-protocol.js'
 import { decodeRecord } from '../../../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import type { DirectoryWords } from '../../../../../src/handoff/domain/summary/summary-record.js'
 import type { Outline } from '../../../../../src/handoff/domain/survey.js'
-import { openCorpus } from '../../../../../src/handoff/sandbox/program/search/corpus.js'
-import { find, type SearchResult } from '../../../../../src/handoff/sandbox/program/search/index.js'
+import { find, findInCorpus, type SearchResult } from '../../../../../src/handoff/sandbox/program/search/index.js'
 import type { Shape } from '../../../../../src/handoff/sandbox/program/search/question-shape.js'
 import { type FileWeights, features } from '../../../../../src/handoff/sandbox/program/search/ranking-weights.js'
-import { makeWordIndex } from '../../../../../src/handoff/sandbox/program/search/word-index.js'
 import { survey } from '../../../../../src/handoff/sandbox/program/survey/index.js'
 import { type Files, makeRepository, type TestRepository } from '../../../../support/repository.js'
 
@@ -44,8 +43,10 @@ export async function findIn(repository: TestRepository, question: string, asked
     ...(counted ? { weights: tableOf(counted) } : {}),
   }
   const found = await find(options)
-  const fromIndex = await find({ ...options, wordIndex: await wordIndexOf(repository) })
-  expect(fromIndex, 'from the index of words as from the files').toEqual(found)
+  const { source } = await storedSourceOf(repository, options.outline)
+  const { corpus, findDefinitions } = source
+  const stored = await findInCorpus(corpus, { ...options, findDefinitions })
+  expect(stored, 'by ranges of the stored files as from all files').toEqual(found)
   await expectSound(found.excerpts, repository, search.tokens ?? 12_000)
   decodeRecord(JSON.stringify({ v: 1, type: 'searched', ...found.searched }))
   return found
@@ -56,9 +57,11 @@ function tableOf(counted: readonly string[]): Record<Shape, FileWeights> {
   return { question: row, report: row, trace: row, name: row, diff: row }
 }
 
-/** What Sandbox A leaves for Sandbox B. */
-export async function wordIndexOf({ directory, head }: TestRepository): Promise<Buffer> {
-  return makeWordIndex(await openCorpus(directory, head))
+export const storedFilesOf = ({ directory, head }: TestRepository, outline: Outline) =>
+  storeCommit(directory, head, outline)
+
+export async function storedSourceOf(repository: TestRepository, outline: Outline) {
+  return openStored(await storedFilesOf(repository, outline), repository.head)
 }
 
 export async function outlineOf({ directory: gitDirectory, head: commit }: TestRepository): Promise<Outline> {

@@ -1,0 +1,96 @@
+// Sandbox B reads ranges of the stored files. Where something in them does not fit, and for old runs, it fetches and unpacks the clone.
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { RecordedRequest } from '../../../../src/emulators/faulty-server.js'
+import { answerQuestion, type RunEvent, type SummariseResult, summarise } from '../../../../src/handoff/index.js'
+import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
+import { makeRepository } from '../../../support/repository.js'
+import { tokenFiles } from '../../../support/token-files.js'
+
+const never = new AbortController().signal
+const name = 'octo/tools'
+
+async function sealed() {
+  await using opening = new AsyncDisposableStack()
+  const repository = opening.use(await makeRepository([{ ...tokenFiles, 'picture.png': randomBytes(3_000_000) }]))
+  const stack = await startLocalStack({ repositories: { [name]: repository.directory } })
+  opening.defer(() => stack.close())
+  const commit = stack.commit(name, repository.head, 'refs/heads/main')
+  const run = await summarise({ commit, attempt: 'one' }, stack.context, never)
+  const kept = opening.move()
+  return { stack, run, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
+
+/** Asks anew. `ranges` are those that were asked for, and `printed` is what the programs in the sandbox printed. */
+async function ask({ context, clouds, commit }: LocalStack, { run }: SummariseResult) {
+  const from = clouds.drive.requests.length
+  const events: RunEvent[] = []
+  let printed = ''
+  const { ports } = context
+  const open: typeof ports.sandboxes.open = async (...words) => {
+    const sandbox = await ports.sandboxes.open(...words)
+    const listening: typeof sandbox.run = (command, options) => {
+      const onOutput = (text: string) => {
+        printed += text
+        options.onOutput(text)
+      }
+      return sandbox.run(command, { ...options, onOutput })
+    }
+    return { ...sandbox, run: listening }
+  }
+  const watched = { ...ports, emit: (one: RunEvent) => void events.push(one), sandboxes: { ...ports.sandboxes, open } }
+  const { repository } = commit(name, run.slice(0, 40))
+  const question = { text: 'How does `refreshToken` work?', fresh: true }
+  const { record } = await answerQuestion(
+    { repository, name: { run }, question },
+    { ...context, ports: watched },
+    never,
+  )
+  const ranges = clouds.drive.requests.slice(from).filter(isRange)
+  return { record, events, printed, ranges }
+}
+
+const isRange = ({ headers }: RecordedRequest) => headers['range'] !== undefined
+
+const bytesOf = (requests: RecordedRequest[]) =>
+  requests.reduce((sum, { headers }) => {
+    const [, from = 0, to = 0] = /^bytes=(\d+)-(\d+)$/.exec(headers['range'] ?? '') ?? []
+    return sum + Number(to) - Number(from)
+  }, 0)
+
+test('of a large clone a few ranges are read', async () => {
+  await using here = await sealed()
+  const { ranges, record, events, printed } = await ask(here.stack, here.run)
+  expect(ranges.length).toBeGreaterThan(0)
+  expect(bytesOf(ranges)).toBeLessThan(100_000)
+  expect(printed).not.toContain('"unpack"')
+  expect(record.excerpts).toContainEqual(expect.objectContaining({ path: 'src/token.ts' }))
+  expect(events).toContainEqual(expect.objectContaining({ type: 'excerpts-found', first: expect.anything() }))
+}, 60_000)
+
+type Damage = (stack: LocalStack, run: SummariseResult) => Promise<unknown>
+
+const damages: [string, Damage][] = [
+  [
+    'the object storage gives no ranges',
+    async ({ clouds }) => clouds.drive.rule({ match: isRange, fault: { kind: 'answer', status: 500, body: 'no' } }),
+  ],
+  [
+    'the table is not the sealed one',
+    ({ context }, { directory }) =>
+      context.ports.drive.write(`${directory}/analysis/search-table.gz`, randomBytes(1_000), { signal: never }),
+  ],
+]
+
+test.each(damages)(
+  'where %s the clone is fetched and unpacked, and the same lines are shown',
+  async (_, damage) => {
+    await using here = await sealed()
+    const before = await ask(here.stack, here.run)
+    await damage(here.stack, here.run)
+    const { record, printed } = await ask(here.stack, here.run)
+    expect(printed).toContain('"unpack"')
+    expect(record.excerpts).toEqual(before.record.excerpts)
+  },
+  60_000,
+)
