@@ -16,7 +16,6 @@ import {
 import type { RepositoryAccess } from './auth/repository-access.js'
 import { processEnvironment, redactLogWith, serviceSettings } from './define-function.js'
 import type { Environment, ServiceSettings } from './settings.js'
-import { reportKeyRefusals } from './upstream-auth-errors.js'
 
 export interface App {
   settings: ServiceSettings
@@ -145,4 +144,27 @@ let created: App | undefined
 export function getApp(): App {
   created ??= createApp(processEnvironment())
   return created
+}
+
+/** Wraps the client of a service: a rejected key of ours becomes an error of that service, and does not read as a rejected token of the caller. */
+function reportKeyRefusals<T extends object>(client: T, code: Product.ErrorCode): T {
+  const reported = (error: unknown) => {
+    const ours = isHandoffError(error, 'unauthorized') || isHandoffError(error, 'forbidden')
+    if (!ours) return error
+    const { message, next } = error
+    return new HandoffError(code, message, { cause: error, ...(next === undefined ? {} : { next }) })
+  }
+  return new Proxy(client, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      return (...parts: unknown[]) => {
+        const result: unknown = Reflect.apply(value, target, parts)
+        if (!(result instanceof Promise)) return result
+        return result.catch((error: unknown) => {
+          throw reported(error)
+        })
+      }
+    },
+  })
 }

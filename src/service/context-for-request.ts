@@ -1,5 +1,6 @@
 // Creates the context for one request, or for one delivery of a job.
 import type * as Product from '../handoff/index.js'
+import { beforePosting, divideTime, type TimeLimit } from './http/request-deadline.js'
 
 /** The deadlines of a request, or of one delivery of a job, in milliseconds since 1970. */
 export interface RequestTime {
@@ -9,6 +10,16 @@ export interface RequestTime {
   workUntil(time: number): AbortSignal
   /** For work that goes on after the reply. */
   background: (work: Promise<unknown>) => void
+}
+
+/** Of one delivery of a job. Posting has its own reserve. */
+export function deliveryTime(
+  { deadline, workUntil }: Pick<TimeLimit, 'deadline' | 'workUntil'>,
+  background: RequestTime['background'],
+): RequestTime {
+  const now = Date.now()
+  const { workBy } = divideTime(deadline, now)
+  return { workBy: beforePosting(workBy, now), postBy: workBy, workUntil, background }
 }
 
 /** The sandbox's own timeout exceeds the deadline of the work by this. */

@@ -1,16 +1,10 @@
 // Answers a question that was looked up: at once, in time, or later by a job.
-import type * as Product from '../../handoff/index.js'
-import { showCorrections, storedAnswer } from '../../handoff/index-for-stored-answers.js'
-import type { App } from '../app.js'
+import { storedAnswer } from '../../handoff/index-for-stored-answers.js'
 import { logFieldsFor } from '../http/http-function.js'
 import { stopper, type Times } from '../http/request-deadline.js'
-import { answerView, listedAnswerView, placeOf } from '../http/responses.js'
+import type { Answer } from '../http/responses.js'
 import type { Job } from '../jobs/job.js'
 import type { Found } from './question.js'
-
-export interface Answer extends Product.AnswerResult {
-  comment?: { url: string }
-}
 
 export async function answerQuestion(found: Found, signal: AbortSignal): Promise<Answer> {
   const { app, question, context, pull } = found
@@ -89,22 +83,4 @@ export async function queueQuestion(
 export function answerNotes({ record, reused }: Answer): Record<string, unknown> {
   const { inputTokens, outputTokens } = record.usage
   return { answer: record.id, reused, ...(reused ? {} : { inputTokens, outputTokens }) }
-}
-
-export const viewAnswer = ({ settings }: App, { run, record, ...more }: Answer) =>
-  answerView(settings.github, run, record, more)
-
-/** Without the cited lines, and without the words as nodes, whose making takes as long as the rest of a stored answer. */
-const viewListedAnswer = ({ settings }: App, { run, record, ...more }: Answer) =>
-  listedAnswerView(settings.github, run, record, more)
-
-/** For clients that show one text: corrections stand behind their sentences, and below it is what became of the lines. */
-export function viewAnswerAsText(app: App, answer: Answer) {
-  const { markdown, ...view } = viewListedAnswer(app, answer)
-  const corrected = showCorrections(
-    markdown,
-    answer.corrections ?? [],
-    placeOf(app.settings.github, answer.run.handoff),
-  )
-  return { ...view, content: view.stale === undefined ? corrected : `${corrected}\n\n${view.stale.told}` }
 }

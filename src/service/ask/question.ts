@@ -1,4 +1,5 @@
 // A question of one caller: its fields are checked, its run and its stored answer are looked up. Every entry point of the service asks through here.
+
 import { createHash } from 'node:crypto'
 import type * as Product from '../../handoff/index.js'
 import {
@@ -156,3 +157,24 @@ function refuseOtherQuestion({ question, record, base }: Product.FoundQuestion, 
 }
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32)
+
+const daySeconds = 86_400
+const cents = (dollars: number) => Math.floor(dollars * 100)
+
+/** What a caller may ask, in the header fields RateLimit-Policy and RateLimit of the IETF's draft. Only the budgets of a day have a rest to tell. */
+export function tellLimits(exchange: RequestContext, { app, caller, base }: Asked): void {
+  const { perCaller, tokensPerDay, costPerDay } = app.settings.limits
+  const policies = [
+    `"questions";q=${perCaller};qu="concurrent-requests"`,
+    ...(tokensPerDay === undefined ? [] : [`"tokens";q=${Math.floor(tokensPerDay)};qu="tokens";w=${daySeconds}`]),
+    ...(costPerDay === undefined ? [] : [`"cost";q=${cents(costPerDay)};qu="us-cents";w=${daySeconds}`]),
+  ]
+  exchange.replyWith(() => {
+    const left = base.budgets.left(caller.name)
+    const rests = left && [
+      ...(left.tokens === undefined ? [] : [`"tokens";r=${Math.floor(left.tokens)};t=${left.seconds}`]),
+      ...(left.cost === undefined ? [] : [`"cost";r=${cents(left.cost)};t=${left.seconds}`]),
+    ]
+    return { 'ratelimit-policy': policies.join(', '), ...(rests ? { ratelimit: rests.join(', ') } : {}) }
+  })
+}

@@ -1,5 +1,4 @@
 // Deadlines within a request. A platform ends an invocation at its deadline in any case.
-import { isServerStopping } from '../stopping.js'
 
 export interface Times {
   /** When the work must be over, in milliseconds since 1970. */
@@ -7,6 +6,24 @@ export interface Times {
   /** When a waiting caller gets the address of the later answer. */
   answerBy: number
 }
+
+/**
+ * A stopping server aborts the signal of each running request with this reason. It is a nearer deadline, and not a client that disconnected.
+ */
+export class ServerStopping extends Error {
+  override readonly name = 'ServerStopping'
+  /** In milliseconds since 1970. */
+  readonly deadline: number
+
+  constructor(deadline: number) {
+    super('The server stops.')
+    this.deadline = deadline
+  }
+}
+
+/** Checked by name, because each bundled function has its own copy of the class. */
+const isServerStopping = (reason: unknown): reason is ServerStopping =>
+  reason instanceof Error && reason.name === 'ServerStopping'
 
 /** Divides the remaining time: most for the work, some for the response, some for cleanup. */
 export function divideTime(deadline: number, now: number): Times {

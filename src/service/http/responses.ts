@@ -1,7 +1,13 @@
 // The JSON views of runs and answers.
 
 import type * as Product from '../../handoff/index.js'
-import { answerBlocks, answerData, citationLabel, correctionData } from '../../handoff/index-for-stored-answers.js'
+import {
+  answerBlocks,
+  answerData,
+  citationLabel,
+  correctionData,
+  showCorrections,
+} from '../../handoff/index-for-stored-answers.js'
 import { jsonResponse } from './json.js'
 
 export interface Seen {
@@ -37,21 +43,14 @@ export function runView(handoff: Product.Handoff) {
   }
 }
 
-/** What is said with an answer. */
-interface AnswerRemarks {
-  reused: boolean
-  stale?: Product.AnswerStaleness
-  corrections?: readonly Product.ShownCorrection[]
+/** With the comment in which it was posted. */
+export interface Answer extends Product.AnswerResult {
   comment?: { url: string }
 }
 
-/** An answer in a list: without the lines that it cites, and without its words as nodes. */
-export function listedAnswerView(
-  viewer: Viewer,
-  { handoff, behind }: Seen,
-  record: Product.CompletedAnswer,
-  { stale, corrections = [], ...more }: AnswerRemarks,
-) {
+/** An answer in a list: without the lines that it cites, and without its words as nodes, whose making takes as long as all else of a stored answer. */
+export function listedAnswerView(viewer: Viewer, { run, record, stale, corrections = [], ...more }: Answer) {
+  const { handoff, behind } = run
   const place = placeOf(viewer, handoff)
   return {
     status: 'done' as const,
@@ -66,12 +65,20 @@ export function listedAnswerView(
   }
 }
 
-export function answerView(viewer: Viewer, seen: Seen, record: Product.CompletedAnswer, more: AnswerRemarks) {
+export function answerView(viewer: Viewer, answer: Answer) {
+  const { run, record, corrections } = answer
   return {
-    ...listedAnswerView(viewer, seen, record, more),
-    blocks: answerBlocks(record, placeOf(viewer, seen.handoff), more.corrections),
+    ...listedAnswerView(viewer, answer),
+    blocks: answerBlocks(record, placeOf(viewer, run.handoff), corrections),
     code: record.cited ?? [],
   }
+}
+
+/** For clients that show one text: corrections stand behind their sentences, and below it is what became of the lines. */
+export function answerTextView(viewer: Viewer, answer: Answer) {
+  const { markdown, ...view } = listedAnswerView(viewer, answer)
+  const corrected = showCorrections(markdown, answer.corrections ?? [], placeOf(viewer, answer.run.handoff))
+  return { ...view, content: view.stale === undefined ? corrected : `${corrected}\n\n${view.stale.told}` }
 }
 
 /** `told` is a sentence for people. Paths in it are untrusted text. */

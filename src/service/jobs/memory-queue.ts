@@ -1,6 +1,6 @@
 // An in-memory queue for development and self-hosting. Jobs are lost when the process ends. A lost question is answered when it is asked again.
 import { HandoffError } from '../../handoff/index-for-stored-answers.js'
-import type { JobQueue } from './queue.js'
+import type { JobQueue } from './job.js'
 
 /** A queue that ends with its process. */
 interface MemoryQueue extends JobQueue {

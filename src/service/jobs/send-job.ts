@@ -1,10 +1,10 @@
 // Sends a job to the queue that the settings name. The queue is opened at the first job.
 import { lazy } from '../../handoff/index-for-stored-answers.js'
 import { type App, getApp } from '../app.js'
-import type { RequestTime } from '../context-for-request.js'
-import { beforePosting, divideTime, type TimeLimit, timeLimit } from '../http/request-deadline.js'
+import { deliveryTime } from '../context-for-request.js'
+import { timeLimit } from '../http/request-deadline.js'
+import type { JobQueue } from './job.js'
 import { type Job, jobKey, signJob } from './job.js'
-import type { JobQueue } from './queue.js'
 
 /** How long one delivery of a job in memory may take. */
 const deliveryMs = 300_000
@@ -40,7 +40,8 @@ async function openJobQueue(app: App): Promise<JobQueue> {
     async consume(message, count) {
       const limit = timeLimit(stopping.signal, Date.now() + deliveryMs)
       const background: Promise<unknown>[] = []
-      const time = deliveryTime(limit, stopping.signal, (work) => background.push(work))
+      const workUntil = (time: number) => AbortSignal.any([stopping.signal, limit.workUntil(time)])
+      const time = deliveryTime({ ...limit, workUntil }, (work) => background.push(work))
       const { notes, retryAfterSeconds } = await runJob(message, { count, time }, app)
       await Promise.allSettled(background)
       limit.end()
@@ -54,16 +55,5 @@ async function openJobQueue(app: App): Promise<JobQueue> {
       stopping.abort(new DOMException('The server stops.', 'AbortError'))
       await queue.stop()
     },
-  }
-}
-
-function deliveryTime(limit: TimeLimit, stopping: AbortSignal, background: RequestTime['background']): RequestTime {
-  const now = Date.now()
-  const { workBy } = divideTime(limit.deadline, now)
-  return {
-    workBy: beforePosting(workBy, now),
-    postBy: workBy,
-    workUntil: (time) => AbortSignal.any([stopping, limit.workUntil(time)]),
-    background,
   }
 }

@@ -1,7 +1,7 @@
 // Job queue on Vercel Queues.
 import { QueueClient } from '@vercel/queue'
 import { HttpError } from '../http/problem-details.js'
-import type { JobQueue } from './queue.js'
+import type { JobQueue } from './job.js'
 
 /** vercel.json names the same topic as the trigger of the consumer. */
 const topic = 'handoff-jobs'

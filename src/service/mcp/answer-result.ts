@@ -1,11 +1,11 @@
 // An answer as the result of a tool: Markdown with links for people, and data with citations.
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { type Answer, viewAnswerAsText } from '../ask/answer.js'
+import { type Answer, answerTextView } from '../http/responses.js'
 import { linesUri } from './lines.js'
 import type { McpCall } from './session.js'
 
 export function answerResult({ app }: Pick<McpCall, 'app'>, answer: Answer): CallToolResult {
-  const { content, seconds: _seconds, ...view } = viewAnswerAsText(app, answer)
+  const { content, seconds: _seconds, ...view } = answerTextView(app.settings.github, answer)
   const { repository } = answer.run.handoff
   const citations = view.citations.map((citation) => ({
     ...citation,

@@ -11,9 +11,8 @@ import {
   type InTime,
   queueLateQuestion,
   queueQuestion,
-  viewAnswer,
 } from '../ask/answer.js'
-import { type Asked, type Found, findQuestion, readQuestion } from '../ask/question.js'
+import { type Asked, type Found, findQuestion, readQuestion, tellLimits } from '../ask/question.js'
 import { authenticate } from '../auth/authenticate.js'
 import type { EventStream } from '../http/event-stream.js'
 import { logFieldsFor, type RequestContext } from '../http/http-function.js'
@@ -21,9 +20,8 @@ import { jsonResponse } from '../http/json.js'
 import { idempotencyKey, negotiate, parseJson, readAsk, readBody, wantJsonBody } from '../http/parse-request.js'
 import { problemDocument, toProblem } from '../http/problem-details.js'
 import { lastEventId, progressEvents } from '../http/progress-events.js'
-import { tellLimits } from '../http/rate-limits.js'
 import { divideTime, pause, stopper, type Times } from '../http/request-deadline.js'
-import { addressOf, pendingResponse } from '../http/responses.js'
+import { addressOf, answerView, pendingResponse } from '../http/responses.js'
 
 /** A question has at most 4,000 characters, and the other fields are short. */
 const maximumBytes = 100_000
@@ -47,7 +45,7 @@ export async function postAsk(exchange: RequestContext): Promise<Response> {
 }
 
 function respond(found: Found, inTime: InTime, state: 'queued' | 'running', preferred: boolean): Response {
-  if ('answer' in inTime) return jsonResponse(200, viewAnswer(found.app, inTime.answer))
+  if ('answer' in inTime) return jsonResponse(200, answerView(found.app.settings.github, inTime.answer))
   const { id, run, request } = found.question
   return pendingResponse(run, { id, acceptedAt: inTime.acceptedAt, question: request.question.text }, state, preferred)
 }
@@ -113,7 +111,7 @@ async function sendAnswer(
   try {
     const result = await answerQuestion(found, stop.signal)
     exchange.note(answerNotes(result))
-    stream.end('answer', viewAnswer(app, result))
+    stream.end('answer', answerView(app.settings.github, result))
   } catch (error) {
     endWithError(stream, exchange, error, queued ? { self: addressOf(question.run.handoff, question.id) } : {})
   }

@@ -1,10 +1,9 @@
 // POST /api/queue: Vercel Queues delivers one job per call. The platform rejects other callers, and the handler ignores messages that this
 // deployment did not sign.
 import { getApp } from '../app.js'
-import type { RequestTime } from '../context-for-request.js'
+import { deliveryTime } from '../context-for-request.js'
 import type { RequestContext } from '../http/http-function.js'
 import { HttpError } from '../http/problem-details.js'
-import { beforePosting, divideTime } from '../http/request-deadline.js'
 import { runJob } from '../jobs/run-job.js'
 import { openQueueClient } from '../jobs/vercel-queue.js'
 
@@ -25,7 +24,7 @@ export async function postQueue(exchange: RequestContext): Promise<Response> {
     async (message, { deliveryCount }) => {
       const { notes, retryAfterSeconds } = await runJob(
         message,
-        { count: deliveryCount, time: deliveryTime(exchange) },
+        { count: deliveryCount, time: deliveryTime(exchange.limit, exchange.background) },
         app,
       )
       exchange.note({ delivery: deliveryCount, ...notes })
@@ -34,14 +33,4 @@ export async function postQueue(exchange: RequestContext): Promise<Response> {
     { retry: (error) => (error instanceof RedeliveryRequest ? { afterSeconds: error.afterSeconds } : undefined) },
   )
   return callback(exchange.request)
-}
-
-function deliveryTime({ deadline, limit, background }: RequestContext): RequestTime {
-  const { workBy } = divideTime(deadline, Date.now())
-  return {
-    workBy: beforePosting(workBy, Date.now()),
-    postBy: workBy,
-    workUntil: (time) => limit.workUntil(time),
-    background,
-  }
 }

@@ -188,7 +188,7 @@ async function answers(look: RunsRequest, run: Product.ChosenRun): Promise<Respo
   const items = page.items.map(async (record) => {
     if (record.status === 'failed') return failedView(run, record)
     if (record.status === 'running') return pendingView(run, record, answerState(record))
-    return listedAnswerView(app.settings.github, run, record, { reused: true })
+    return listedAnswerView(app.settings.github, { run, record, reused: true })
   })
   return pageResponse(asked, { answers: await Promise.all(items) }, page.next)
 }
@@ -237,8 +237,8 @@ async function doneView(look: RunsRequest, run: Product.ChosenRun, record: Produ
     product.feedbackOn({ run, id: record.id, caller: caller.name }, context, signal),
   ])
   const corrections = product.correctionsFor(record, all)
-  const more = { reused: true, ...(stale ? { stale } : {}), corrections }
-  return { ...answerView(app.settings.github, run, record, more), ...(feedback ? { feedback } : {}) }
+  const answer = { run, record, reused: true, ...(stale ? { stale } : {}), corrections }
+  return { ...answerView(app.settings.github, answer), ...(feedback ? { feedback } : {}) }
 }
 
 /** A question with an expired lease waits for a job or for the next caller. */

@@ -6,7 +6,6 @@ import { parseArgs } from 'node:util'
 import { stopJobs } from '../jobs/send-job.js'
 import { functionNames, functionSettings, readPlatformSettings } from './platform-settings.js'
 import { type RunningServer, type ServedFunction, startServer } from './server.js'
-import { readServerSettings, type ServerSettings } from './server-settings.js'
 
 const root = join(import.meta.dirname, '../../..')
 
@@ -14,6 +13,35 @@ const root = join(import.meta.dirname, '../../..')
 const sameSignalMs = 1_000
 
 const print = (text: string) => process.stdout.write(`${text}\n`)
+
+/** Where the server listens, and how long it takes to stop. */
+interface ServerSettings {
+  host: string
+  port: number
+  stopSeconds: number
+}
+
+function readServerSettings(environment: Record<string, string | undefined>): ServerSettings {
+  return {
+    // A server that is to be reached from elsewhere says so, and has TLS in front of it.
+    host: environment['HOST']?.trim() || '127.0.0.1',
+    port: readInteger(environment, 'PORT', 3000, 65_535),
+    // Docker ends a container ten seconds after it was asked to stop.
+    stopSeconds: readInteger(environment, 'HANDOFF_STOP_SECONDS', 9, 300),
+  }
+}
+
+function readInteger(
+  environment: Record<string, string | undefined>,
+  name: string,
+  usual: number,
+  most: number,
+): number {
+  const text = environment[name]?.trim() || String(usual)
+  const value = /^\d{1,5}$/.test(text) ? Number(text) : -1
+  if (value < 0 || value > most) throw new Error(`${name} has to be a whole number up to ${most}.`)
+  return value
+}
 
 async function start({ host, port }: ServerSettings): Promise<RunningServer> {
   const [settings, names] = await Promise.all([readPlatformSettings(root), functionNames(root)])

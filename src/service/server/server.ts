@@ -2,12 +2,12 @@
 // request has a context, a limit on its body and on its time, and a client that may go away. One process serves many requests at once.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ServerStopping } from '../stopping.js'
+import { ServerStopping } from '../http/request-deadline.js'
 import { type ReceivedRequest, readBody, send, toRequest } from './messages.js'
 import type { FunctionSettings, PlatformSettings } from './platform-settings.js'
+import { headersFor, rewrite } from './platform-settings.js'
 import { maximumBodyBytes, problem, type ServerError, type ServerErrorCode } from './refusals.js'
 import { installContexts, type PlatformContext, runInContext } from './request-context.js'
-import { headersFor, rewrite } from './routing.js'
 import { serveStatic } from './static-files.js'
 
 export interface ServedFunction {

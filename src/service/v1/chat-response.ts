@@ -1,7 +1,7 @@
 // An answer in OpenAI's form: Markdown with links, and each citation as an annotation of its link.
 
 import type { App } from '../app.js'
-import { type Answer, viewAnswerAsText } from '../ask/answer.js'
+import { type Answer, answerTextView } from '../http/responses.js'
 
 interface Annotation {
   type: 'url_citation'
@@ -25,7 +25,7 @@ interface Usage {
 }
 
 export function chatAnswer(app: App, answer: Answer): ChatAnswer {
-  const { id, content, citations, completedAt, truncated, reused, usage } = viewAnswerAsText(app, answer)
+  const { id, content, citations, completedAt, truncated, reused, usage } = answerTextView(app.settings.github, answer)
   return {
     id: `chatcmpl-${id}`,
     created: Math.floor(Date.parse(completedAt) / 1_000),
