@@ -1,7 +1,7 @@
 // `npm run runs`: the runs of a repository, and what one of them holds. It reads drive9 and nothing else.
+
 import { isAbout } from '../handoff/domain/corrections/correction.js'
-import { compareSummaries, type SectionDifference } from '../handoff/domain/summary/compare-summaries.js'
-import type { Section, Statement } from '../handoff/domain/summary/summary-record.js'
+import type { Section, Statement, SummaryRecord } from '../handoff/domain/summary/summary-record.js'
 import {
   type AnswerRecord,
   answerMarkdown,
@@ -204,5 +204,27 @@ function differenceText(
 
 const about = ({ citations }: Statement, corrections: readonly ShownCorrection[]) =>
   corrections.filter((one) => citations.some((cited) => isAbout(one, cited)))
+
+/** What a summary says that an earlier one did not, statement by statement. */
+interface SectionDifference {
+  heading: string
+  kept: number
+  added: Statement[]
+  removed: Statement[]
+}
+
+/** A statement is the same as long as its text is, wherever its lines moved. */
+function compareSummaries(before: SummaryRecord, after: SummaryRecord): SectionDifference[] {
+  return after.sections.map(({ heading, statements }) => {
+    const earlier = before.sections.find((section) => section.heading === heading)?.statements ?? []
+    const added = missingFrom(earlier, statements)
+    return { heading, kept: statements.length - added.length, added, removed: missingFrom(statements, earlier) }
+  })
+}
+
+function missingFrom(known: readonly Statement[], statements: readonly Statement[]): Statement[] {
+  const texts = new Set(known.map(({ text }) => text))
+  return statements.filter(({ text }) => !texts.has(text))
+}
 
 await runCommand(command, show)

@@ -1,7 +1,8 @@
 // Creates the clients from the settings. No other file of the product knows which client implements which interface. Does no input or output: SDKs, and
 // clients that not every question needs, are loaded when their first call needs them.
+import { randomBytes } from 'node:crypto'
 import { makeDrive } from './clients/drive9/client.js'
-import type { SandboxSettings } from './clients/e2b/settings.js'
+import type { SandboxSettings } from './clients/e2b/sdk-calls.js'
 import type { GitHostConfig } from './clients/git/ls-remote.js'
 import { makeModel } from './clients/openai/client.js'
 import { systemClock } from './clients/system-clock.js'
@@ -14,7 +15,6 @@ import type { Settings } from './domain/settings.js'
 import type { LoadProgram } from './sandbox/run-program.js'
 import { noBudgets } from './store/caller-budgets.js'
 import { lazy } from './util/lazy.js'
-import { uniqueId } from './util/unique-id.js'
 import { unlimitedAdmission } from './workflows/answer/admission.js'
 import type { CorrectContext } from './workflows/pull-request/correct.js'
 
@@ -130,4 +130,13 @@ export function guardModel(model: Model, secrets: readonly string[]): Model {
 
   const redactedReply = (reply: ModelReply): ModelReply => ({ ...reply, text: redact(withoutInvisible(reply.text)) })
   return { ...model, complete }
+}
+
+/** Ids that sort by time: nine base-36 digits of milliseconds, then sixty-four random bits. Lowercase letters and digits only. */
+export function uniqueId(): string {
+  const time = Date.now().toString(36).padStart(9, '0')
+  const chance = BigInt(`0x${randomBytes(8).toString('hex')}`)
+    .toString(36)
+    .padStart(13, '0')
+  return `${time}${chance}`
 }

@@ -1,12 +1,12 @@
 // Daily budgets per caller (UTC), in tokens and in US dollars, shared by all instances. The maximum cost of a question is reserved before the work
 // and settled after it, so that concurrent questions cannot exceed the budget together.
 
+import { randomUUID } from 'node:crypto'
 import { abortError, HandoffError, isHandoffError } from '../domain/errors.js'
 import { decodeVersioned, encode } from '../domain/handoff-record.js'
 import type { Clock, Drive } from '../domain/ports.js'
 import { budgetPath } from '../domain/run.js'
 import * as read from '../util/decode.js'
-import { uniqueId } from '../util/unique-id.js'
 import { type OptimisticFile, once, optimisticFile, type Release, type Revisioned } from './optimistic-file.js'
 import { sha256 } from './run-store.js'
 
@@ -89,7 +89,7 @@ export function makeBudgets(drive: Drive, root: string, limits: BudgetLimits, cl
       }
       const file = fileOf(caller)
       // Unique per reservation, because another process may take over the question.
-      const id = `${question} ${uniqueId()}`
+      const id = `${question} ${randomUUID()}`
       const settling = (spent?: Amount): Release<State> => ({
         change: (state, now) => {
           settle(state, { id, until }, spent, now)

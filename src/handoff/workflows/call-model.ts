@@ -5,7 +5,6 @@ import type { Usage } from '../domain/answer.js'
 import { type Block, fitBlocks } from '../domain/answers/fit-blocks.js'
 import { answerTokens } from '../domain/answers/question-cost.js'
 import type { Model, ModelReply, ModelRequest } from '../domain/ports.js'
-import { estimateMessages } from './message-size.js'
 
 export interface Asking {
   context: AppContext
@@ -108,4 +107,11 @@ export function addUsage(sum: Usage, more: Usage): Usage {
     ...(written > 0 ? { cacheWriteTokens: written } : {}),
     ...(sum.estimated || more.estimated ? { estimated: true } : {}),
   }
+}
+
+/** What a service adds to each message for its role, generously. */
+const tokensPerMessage = 16
+
+export function estimateMessages(messages: ModelRequest['messages'], model: Pick<Model, 'estimateTokens'>): number {
+  return messages.reduce((sum, { content }) => sum + model.estimateTokens(content) + tokensPerMessage, tokensPerMessage)
 }

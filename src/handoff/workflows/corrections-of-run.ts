@@ -1,8 +1,10 @@
 // Which corrections of a repository hold for a run. The run says what became of the lines, for corrections that are older than it. For younger ones
 // the file table tells whether their files have the same content.
-import type { ReadContext } from '../context.js'
+import type { AppContext, ReadContext } from '../context.js'
 import { type Correction, decodeCorrections, type HeldCorrections } from '../domain/corrections/correction.js'
-import { artifact } from '../domain/run.js'
+import { isHandoffError } from '../domain/errors.js'
+import { artifact, type Layout, type Repository } from '../domain/run.js'
+import { readCorrections } from '../store/correction-store.js'
 import type { ChosenRun } from './answer/resolve-run.js'
 import { readBlobs } from './read-file-tables.js'
 import { findSealedFile } from './read-summary.js'
@@ -40,4 +42,24 @@ async function readHeld(
 ): Promise<HeldCorrections> {
   const bytes = await findSealedFile(context, directory, handoff, artifact.corrections, 4_000_000, signal)
   return bytes ? decodeCorrections(bytes) : nothingHeld
+}
+
+/**
+ * All corrections of a repository, before a commit is summarised: Sandbox A looks for their lines. Corrections that cannot be read cost no run: they
+ * are shown again when they can.
+ */
+export async function readOwnCorrections(
+  repository: Repository,
+  { ports }: AppContext,
+  place: Layout,
+  signal: AbortSignal,
+): Promise<Correction[]> {
+  try {
+    const found = await readCorrections(ports.drive, place, signal)
+    return found.filter(({ repositoryId: id }) => id === undefined || id === (repository.id ?? id))
+  } catch (error) {
+    if (!isHandoffError(error) || signal.aborted) throw error
+    ports.emit({ type: 'notice', text: `The corrections could not be read: ${error.message}` })
+    return []
+  }
 }

@@ -1,5 +1,5 @@
 // Turns errors into RFC 9457 problem documents with stable codes.
-import { retrySeconds } from '../../handoff/util/retry-seconds.js'
+import { retrySeconds } from '../../handoff/util/retry.js'
 
 export interface Problem {
   status: number

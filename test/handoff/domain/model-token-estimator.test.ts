@@ -1,7 +1,6 @@
 import { countTokens } from 'gpt-tokenizer/encoding/cl100k_base'
 import { describe, expect, it } from 'vitest'
-import { estimateTokens } from '../../../src/handoff/domain/estimate-tokens.js'
-import { tokenEstimatorFor, usesO200k } from '../../../src/handoff/domain/model-token-estimator.js'
+import { estimateTokens, tokenEstimatorFor, usesO200k } from '../../../src/handoff/domain/estimate-tokens.js'
 import { codeAndProse, otherTexts } from '../../support/token-samples.js'
 
 const llama = tokenEstimatorFor('llama3.3')

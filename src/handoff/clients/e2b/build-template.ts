@@ -3,8 +3,8 @@ import type { LogEntry } from 'e2b'
 import { HandoffError } from '../../domain/errors.js'
 import { recipe, templateImage, templateName, templateSize } from './install-scripts.js'
 import { type Program, publishedProgram } from './release.js'
+import type { SandboxSettings } from './sdk-calls.js'
 import { asOurs, makeService, replied, type Service } from './sdk-calls.js'
-import type { SandboxSettings } from './settings.js'
 
 export type TemplateSettings = Omit<SandboxSettings, 'onNotice'>
 

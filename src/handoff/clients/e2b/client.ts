@@ -16,8 +16,8 @@ import { nodeHost, recipe, templateName } from './install-scripts.js'
 import { networkOf } from './network-options.js'
 import { type Program, publishedProgram } from './release.js'
 import { endOpenMachine, makeMachine } from './sandbox.js'
+import type { SandboxSettings } from './sdk-calls.js'
 import { asOurs, findSandboxes, killSandbox, makeService, replied, type Service } from './sdk-calls.js'
-import type { SandboxSettings } from './settings.js'
 
 export function makeSandboxes(settings: SandboxSettings): Sandboxes {
   const service = makeService(settings)

@@ -1,8 +1,8 @@
 // Which drive9 program is installed: its address, and what the download must hash to.
 import { HandoffError } from '../../domain/errors.js'
 import { fetchText, ReplyTooLong } from '../../util/http.js'
+import type { ProgramSource } from './sdk-calls.js'
 import { asOurs } from './sdk-calls.js'
-import type { ProgramSource } from './settings.js'
 
 export interface Program {
   url: string

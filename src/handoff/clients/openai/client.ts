@@ -3,8 +3,8 @@
 // The package is loaded at the first call, so a process that calls no model pays nothing for it. Its own retries and timeout are off: it retries what
 // is not safe to retry, and does not notice a stream that stalls.
 import { HandoffError } from '../../domain/errors.js'
+import { tokenEstimatorFor } from '../../domain/estimate-tokens.js'
 import { expectedThinking, replyLimit } from '../../domain/model-limits.js'
-import { tokenEstimatorFor } from '../../domain/model-token-estimator.js'
 import type { Model } from '../../domain/ports.js'
 import { orAborted } from '../../util/abort.js'
 import { parseHttpUrl } from '../../util/http-url.js'

@@ -1,6 +1,8 @@
-// How citations that were checked are spoken of.
+// How citations that were checked are spoken of: in a word, and in Markdown.
 import type { Citation } from '../answer.js'
+import { type AnswerPlace, permalink } from '../answers/permalinks.js'
 import { cleanLine } from '../markdown/clean-text.js'
+import { codeSpan } from '../markdown/escape.js'
 
 /** What stands between the brackets of a verified citation; in comparisons the commit comes first. */
 export function citationLabel(citation: Pick<Citation, 'path' | 'from' | 'to' | 'commit'>): string {
@@ -16,4 +18,20 @@ export function citationRatio(citations: readonly Citation[]): string {
   const verified = citations.filter((citation) => citation.verified).length
   if (citations.length === 0) return 'no citations'
   return `${verified} of ${citations.length} ${citations.length === 1 ? 'citation' : 'citations'} verified`
+}
+
+/** Where links lead: the git host, and the commit that the lines are of. */
+export interface LinkTarget {
+  place: AnswerPlace
+  commit: string
+}
+
+/** A verified citation as Markdown: its place as code, linked to its lines where the git host is known. */
+export function citationMarkdown(
+  citation: Pick<Citation, 'path' | 'from' | 'to' | 'commit'>,
+  { place, commit }: LinkTarget,
+): string {
+  const label = codeSpan(citationLabel(citation))
+  const url = permalink(place, citation.commit ?? commit, citation)
+  return url === null ? label : `[${label}](${url})`
 }

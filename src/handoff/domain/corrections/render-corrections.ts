@@ -1,8 +1,7 @@
 // Shows corrections: each behind the statement whose lines it is about, the others above the text; and as data. Their text is foreign.
 import { correctionEnd, correctionStart, stalePattern } from '../answers/comment-marker.js'
 import { type AnswerPlace, permalink } from '../answers/permalinks.js'
-import { citationLabel, shortCommit } from '../citations/citation-label.js'
-import { citationMarkdown } from '../citations/citation-markdown.js'
+import { citationLabel, citationMarkdown, shortCommit } from '../citations/citation-label.js'
 import { cleanText, cutText } from '../markdown/clean-text.js'
 import { codeSpansOf } from '../markdown/code-ranges.js'
 import { codeSpan } from '../markdown/escape.js'

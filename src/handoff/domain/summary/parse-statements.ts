@@ -5,7 +5,6 @@ import type { Citation } from '../answer.js'
 import type { ShownLines } from '../citations/shown-files.js'
 import { checkCitations, replaceGroups } from '../citations/verify-citations.js'
 import { cleanText, cutText } from '../markdown/clean-text.js'
-import { sentencesOf } from '../markdown/sentences.js'
 import { settlePaths } from './correct-paths.js'
 import type { PathIndex } from './path-index.js'
 import { cleanSentence, type Evidence, type Statement, summaryRecordLimits } from './summary-record.js'
@@ -192,4 +191,23 @@ function addCode(blocks: Block[], line: string): void {
   if (!last || code === '' || code.includes('`')) return
   last.code.push(`\`${code}\``)
   last.text += (line.match(markers) ?? []).join('')
+}
+
+const shortForms = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|No|Nr|p|pp|[A-Z])\.$/
+
+/** The sentences of a paragraph, each with the space after it. A full stop in a code span or after an abbreviation ends none. */
+export function sentencesOf(text: string): string[] {
+  const masked = text.replace(/`[^`]*`/g, (span) => 'X'.repeat(span.length))
+  const sentences: string[] = []
+  let start = 0
+  for (const match of masked.matchAll(
+    /(?:[.!?][)"'\]*_”’]*(?:\s+)(?=[^\s\p{Ll}]|\p{Ll}[^\s]*[/.][^\s]))|[。！？]\s*/gu,
+  )) {
+    if (shortForms.test(masked.slice(start, match.index + 1))) continue
+    const end = match.index + match[0].length
+    sentences.push(text.slice(start, end))
+    start = end
+  }
+  if (start < text.length) sentences.push(text.slice(start))
+  return sentences
 }

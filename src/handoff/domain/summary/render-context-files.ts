@@ -1,8 +1,8 @@
 // Renders the statements of a summary for agents: as an index in the form of llms.txt, and as a bundle of the Open Knowledge Format 0.2, whose
 // documents name the cited lines as their sources. Nothing in them is newly written.
 import { permalink } from '../answers/permalinks.js'
+import type { LinkTarget } from '../citations/citation-label.js'
 import { citationLabel } from '../citations/citation-label.js'
-import type { LinkTarget } from '../citations/citation-markdown.js'
 import { codeSpan } from '../markdown/escape.js'
 import { cleanSentence, type Evidence, type Statement, type SummaryRecord, statementsOf } from './summary-record.js'
 

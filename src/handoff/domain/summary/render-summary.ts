@@ -1,5 +1,5 @@
 // Renders the statements of a summary as Markdown, with links to their lines, and the whole of it as `code-summary.md`.
-import { citationMarkdown, type LinkTarget } from '../citations/citation-markdown.js'
+import { citationMarkdown, type LinkTarget } from '../citations/citation-label.js'
 import { codeSpan } from '../markdown/escape.js'
 import { pathText } from '../prompt-blocks.js'
 import type { SkipReason, SurveyCounts } from '../survey.js'

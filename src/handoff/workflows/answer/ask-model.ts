@@ -1,11 +1,21 @@
 // The model calls of an answer, and the parts of its record, for a question about one run and for a comparison of two.
+
 import type { AppContext } from '../../context.js'
 import type { CompletedAnswer, Excerpt, SettledQuestion, Usage } from '../../domain/answer.js'
-import { streamFilter } from '../../domain/answers/answer-prompt.js'
+import {
+  chooseMessages,
+  parseChoice,
+  parseTerms,
+  streamFilter,
+  termsMessages,
+} from '../../domain/answers/answer-prompt.js'
 import type { ParsedReply } from '../../domain/answers/parse-reply.js'
+import { termTokens } from '../../domain/answers/question-cost.js'
+import { isEnglish, namesCode } from '../../domain/answers/question-words.js'
 import type { Correction } from '../../domain/corrections/correction.js'
 import { costOf } from '../../domain/model-prices.js'
 import type { ModelReply, ModelRequest } from '../../domain/ports.js'
+import type { Card } from '../../domain/sandbox-protocol.js'
 import { sha256 } from '../../store/run-store.js'
 import type { StepTimer } from '../../util/step-timer.js'
 import { answerTokensFor, complete, withText } from '../call-model.js'
@@ -100,3 +110,39 @@ export function outcomeOf(
 export function excerptRecord({ path, blob, from, lines }: Excerpt): Answered['excerpts'][number] {
   return { path, blob, from, to: from + lines.length - 1, sha256: sha256(lines.join('\n')) }
 }
+
+/** Where the search is unsure, the model chooses among cards of its first files, and the lines are taken from those. */
+export async function chooseFiles(
+  job: AnswerJob,
+  cards: readonly Card[],
+  signal: AbortSignal,
+): Promise<{ paths: string[]; usage: Usage }> {
+  const messages = chooseMessages(job.question.text, cards)
+  const reply = await complete(job, { purpose: 'choose', messages, answerTokens: termTokens, effort: 'least', signal })
+  return { paths: parseChoice(reply.text, cards), usage: reply.usage }
+}
+
+export interface SearchTerms {
+  /** Of the model. */
+  words: string[]
+  /** Of earlier questions of the thread. */
+  earlier: string[]
+  usage: Usage
+}
+
+/**
+ * Words to look for beyond the question's own. The model names them while the sandbox starts, so that they cost no time. It is not asked where the
+ * question names code itself: the search finds that. It chooses from the names in the summary.
+ */
+export async function searchTerms(job: AnswerJob, reading: Promise<string>, signal: AbortSignal): Promise<SearchTerms> {
+  const { question, thread, context } = job
+  const earlier = thread.slice(-2).flatMap((record) => record.searched.slice(0, 10))
+  const none = { words: [], earlier, usage: { inputTokens: 0, outputTokens: 0 } }
+  if (isEnglish(question.text) && namesCode(question.text)) return none
+  const messages = termsMessages(question.text, await reading)
+  const reply = await complete(job, { purpose: 'terms', messages, answerTokens: termTokens, effort: 'least', signal })
+  if (reply.text.trim() === '') context.ports.emit({ type: 'notice', text: noTerms })
+  return { words: parseTerms(reply.text), earlier, usage: reply.usage }
+}
+
+const noTerms = 'The model named no words to search for; the words of the question alone were searched.'

@@ -14,11 +14,13 @@ import {
   type AnswerJob,
   type AnswerReply,
   askForAnswer,
+  chooseFiles,
   correctionsToShow,
   excerptRecord,
   outcomeOf,
+  type SearchTerms,
+  searchTerms,
 } from './ask-model.js'
-import { chooseFiles } from './choose-files.js'
 import {
   type Look,
   nothingShown,
@@ -27,7 +29,6 @@ import {
   type Shown,
   searchSandbox,
 } from './search-in-sandbox.js'
-import { type SearchTerms, searchTerms } from './search-terms.js'
 
 export async function generateAnswer(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { context, run } = job

@@ -25,10 +25,11 @@ import {
   correctionsToShow,
   excerptRecord,
   outcomeOf,
+  type SearchTerms,
+  searchTerms,
 } from './ask-model.js'
 import type { ChosenRun } from './resolve-run.js'
 import { nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-in-sandbox.js'
-import { type SearchTerms, searchTerms } from './search-terms.js'
 
 interface CompareJob extends AnswerJob {
   /** The earlier run; `run` is the later one. */

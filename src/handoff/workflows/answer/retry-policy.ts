@@ -1,7 +1,7 @@
 // Which failures pass by themselves, and after how long it makes sense to try again. One table for jobs, requests and comments.
 import type { ClaimedAnswer, FailedAnswer } from '../../domain/answer.js'
 import { type ErrorCode, HandoffError, isHandoffError } from '../../domain/errors.js'
-import { retrySeconds } from '../../util/retry-seconds.js'
+import { retrySeconds } from '../../util/retry.js'
 
 const longestWaitSeconds = 300
 

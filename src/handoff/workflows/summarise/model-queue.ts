@@ -5,7 +5,7 @@ import type { Clock, Model, ModelReply } from '../../domain/ports.js'
 import type { RunEvent } from '../../domain/run-events.js'
 import type { Messages } from '../../domain/summary/summary-prompt.js'
 import type { Amount, Reservation, TokenBudget } from '../../domain/summary/token-budget.js'
-import { estimateMessages } from '../message-size.js'
+import { estimateMessages } from '../call-model.js'
 
 export interface QueueLimits {
   concurrency: number

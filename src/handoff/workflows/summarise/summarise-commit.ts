@@ -26,6 +26,7 @@ import { readSealed, type SealedRun } from '../../store/run-store.js'
 import { awaitedLater } from '../../util/abort.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import { noteSeal } from '../audit-log.js'
+import { readOwnCorrections } from '../corrections-of-run.js'
 import { correctionsOf } from '../read-corrections.js'
 import { readChange, readDiagram, readStatements, readSummary } from '../read-summary.js'
 import { buildArtifacts, summaryLimits } from './build-artifacts.js'
@@ -34,7 +35,6 @@ import { openCheckpoint } from './checkpoint.js'
 import { checkedDiagram, diagramFile } from './diagram-file.js'
 import { refuseImpossibleLimits } from './plan-summary.js'
 import { citedFiles, findPreviousRun } from './previous-run.js'
-import { readOwnCorrections } from './read-own-corrections.js'
 import { surveyInSandbox } from './survey-in-sandbox.js'
 import type { SummariseRequest, SummariseResult } from './types.js'
 import { verifyRun } from './verify-run.js'
@@ -78,7 +78,7 @@ async function createRun(
   const previousRun = findPreviousRun(context, older ? [place, older] : [place], request, signal)
   const checkpoint = openCheckpoint(ports.drive, place.checkpoint(commit.sha), signal)
 
-  const correcting = awaitedLater(readOwnCorrections(request, context, place, signal))
+  const correcting = awaitedLater(readOwnCorrections(request.commit.repository, context, place, signal))
   const cited = awaitedLater(
     Promise.all([previousRun, correcting]).then(([previous, corrections]) =>
       citedFiles(request.force ? undefined : previous?.summary.record, corrections),

@@ -8,7 +8,7 @@ import { type Publisher, startPublisher } from '../../../../src/emulators/drive9
 import { type SandboxCloud, type SandboxCloudOptions, startSandboxCloud } from '../../../../src/emulators/e2b/server.js'
 import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
 import { templateName } from '../../../../src/handoff/clients/e2b/install-scripts.js'
-import type { SandboxSettings } from '../../../../src/handoff/clients/e2b/settings.js'
+import type { SandboxSettings } from '../../../../src/handoff/clients/e2b/sdk-calls.js'
 import { request, runOptions } from '../../../contract/sandbox-client.js'
 import { refusal } from '../../../support/refusal.js'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isEnglish } from '../../../../src/handoff/domain/answers/is-english.js'
+import { isEnglish } from '../../../../src/handoff/domain/answers/question-words.js'
 
 test.each([
   'How is a request retried?',

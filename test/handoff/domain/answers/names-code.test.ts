@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { namesCode } from '../../../../src/handoff/domain/answers/names-code.js'
+import { namesCode } from '../../../../src/handoff/domain/answers/question-words.js'
 
 test.each([
   'What does chargeCard return?',

@@ -1,8 +1,7 @@
 // What becomes of a model's text: sentences with citations that hold, and paths that exist.
 import { describe, expect, it } from 'vitest'
 import type { ShownLines } from '../../../../src/handoff/domain/citations/shown-files.js'
-import { sentencesOf } from '../../../../src/handoff/domain/markdown/sentences.js'
-import { noCounts, parseStatements } from '../../../../src/handoff/domain/summary/parse-statements.js'
+import { noCounts, parseStatements, sentencesOf } from '../../../../src/handoff/domain/summary/parse-statements.js'
 import { createPathIndex } from '../../../../src/handoff/domain/summary/path-index.js'
 import { isUnusualPath } from '../../../../src/handoff/domain/summary/path-mentions.js'
 import { splitSections } from '../../../../src/handoff/domain/summary/split-sections.js'

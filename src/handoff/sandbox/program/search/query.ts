@@ -1,5 +1,5 @@
 // Turns a question into concepts, each with the forms in which code may write it.
-import { isEnglish } from '../../../domain/answers/is-english.js'
+import { isEnglish } from '../../../domain/answers/question-words.js'
 import type { Search } from '../../../domain/sandbox-protocol.js'
 import type { Shape } from './question-shape.js'
 import { weights } from './ranking-weights.js'

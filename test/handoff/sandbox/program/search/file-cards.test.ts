@@ -1,6 +1,6 @@
 // Cards, from which a model chooses files where the ranking is unsure, and what its choice does.
 import { expect, test } from 'vitest'
-import { chooseMessages, parseChoice } from '../../../../../src/handoff/domain/answers/choose-prompt.js'
+import { chooseMessages, parseChoice } from '../../../../../src/handoff/domain/answers/answer-prompt.js'
 import { estimateTokens } from '../../../../../src/handoff/domain/estimate-tokens.js'
 import { decodeRecord } from '../../../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import { foundIn, pathsOf } from './search-repository.js'
