@@ -2,7 +2,8 @@
 // another one, where it is not. The model is scripted: it knows what the search says of the question's words, and follows its instructions.
 import { basename } from 'node:path'
 import { type Given, runCommand } from '../cli/command-line.js'
-import { answerBlocks, parseReply } from '../handoff/domain/answers/answer-prompt.js'
+import { answerBlocks } from '../handoff/domain/answers/answer-prompt.js'
+import { parseReply } from '../handoff/domain/answers/parse-reply.js'
 import { HandoffError } from '../handoff/index.js'
 import { findInCorpus } from '../handoff/sandbox/program/search/index.js'
 import { shapeOf } from '../handoff/sandbox/program/search/question-shape.js'

@@ -19,11 +19,10 @@ export {
   readAskEvent,
   type Target as AskTarget,
 } from './domain/answers/parse-ask-comment.js'
-export { permalink } from './domain/answers/permalinks.js'
+export { type AnswerPlace, permalink } from './domain/answers/permalinks.js'
 export { type AskCommand, longestQuestion, parseAskCommand, parseQuestion } from './domain/answers/question.js'
 export {
   type AnswerData,
-  type AnswerPlace,
   answerData,
   answerMarkdown,
 } from './domain/answers/render-answer.js'

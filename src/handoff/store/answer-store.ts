@@ -11,6 +11,7 @@ import type { Drive } from '../domain/ports.js'
 import { artifact } from '../domain/run.js'
 import { mapConcurrent } from '../util/map-concurrent.js'
 import { compareText } from '../util/text.js'
+import { readAtRevision, writeIfUnchanged } from './conditional-write.js'
 
 const recordLimit = 4_000_000
 
@@ -26,16 +27,16 @@ type Claim =
   | { kind: 'running'; record: ClaimedAnswer }
 
 /** Where a record is. */
-export interface AnswerPlace {
+export interface RecordPlace {
   drive: Drive
   /** The run's directory. */
   directory: string
   id: string
 }
 
-const pathOf = ({ directory, id }: AnswerPlace) => `${directory}/${artifact.answer(id)}`
+const pathOf = ({ directory, id }: RecordPlace) => `${directory}/${artifact.answer(id)}`
 
-export async function readAnswer(place: AnswerPlace, signal: AbortSignal): Promise<AnswerRecord | undefined> {
+export async function readAnswer(place: RecordPlace, signal: AbortSignal): Promise<AnswerRecord | undefined> {
   const bytes = await place.drive.read(pathOf(place), { maxBytes: recordLimit, signal })
   return bytes === null ? undefined : decodeAnswer(bytes)
 }
@@ -53,7 +54,7 @@ const mostConflicts = 8
 
 /** Without `known` the record is read first. */
 async function decide<T>(
-  place: AnswerPlace,
+  place: RecordPlace,
   known: Known | undefined,
   decision: (found: AnswerRecord | undefined) => Decision<T>,
   signal: AbortSignal,
@@ -62,15 +63,8 @@ async function decide<T>(
   for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
     const { result, write } = decision(record)
     if (!write) return { result, revision }
-    try {
-      const written = await place.drive.write(pathOf(place), encodeAnswer(write), {
-        expectedRevision: revision,
-        signal,
-      })
-      return { result, revision: written.revision }
-    } catch (error) {
-      if (!isHandoffError(error, 'conflict')) throw error
-    }
+    const written = await writeIfUnchanged(place.drive, pathOf(place), encodeAnswer(write), revision, signal)
+    if (written !== undefined) return { result, revision: written }
     ;({ record, revision } = await readKnown(place, signal))
   }
   throw new HandoffError('in-progress', 'Many processes write the record of this question at the same time.', {
@@ -79,10 +73,9 @@ async function decide<T>(
   })
 }
 
-/** Reads the revision first, so that the content is never older than the revision that a write replaces. */
-async function readKnown(place: AnswerPlace, signal: AbortSignal): Promise<Known> {
-  const stat = await place.drive.stat(pathOf(place), signal)
-  return { record: await readAnswer(place, signal), revision: stat?.revision ?? 0 }
+async function readKnown(place: RecordPlace, signal: AbortSignal): Promise<Known> {
+  const { bytes, revision } = await readAtRevision(place.drive, pathOf(place), recordLimit, signal)
+  return { record: bytes === null ? undefined : decodeAnswer(bytes), revision }
 }
 
 const nothingKnown: Known = { record: undefined, revision: 0 }
@@ -94,7 +87,7 @@ const isOurs = (found: AnswerRecord | undefined, ours: ClaimedAnswer): found is 
 
 /** Claims the question, or returns its current state. Takes over failed records and expired leases. */
 export async function claimAnswer(
-  place: AnswerPlace,
+  place: RecordPlace,
   wanted: ClaimedAnswer,
   now: number,
   signal: AbortSignal,
@@ -122,7 +115,7 @@ const leftFor = ({ acceptedAt, queued }: ClaimedAnswer) => ({ acceptedAt, ...(qu
 
 /** Renews the lease, and shows other processes what is written. Undefined when another process holds the question now. */
 export async function renewLease(
-  place: AnswerPlace,
+  place: RecordPlace,
   held: Held,
   news: Pick<ClaimedAnswer, 'leaseUntil' | 'written'>,
   signal: AbortSignal,
@@ -142,7 +135,7 @@ export async function renewLease(
 
 /** Writes the end of the question. Where another process has answered it meanwhile, that answer stands and is returned. */
 export async function completeAnswer(
-  place: AnswerPlace,
+  place: RecordPlace,
   held: Held,
   record: CompletedAnswer | FailedAnswer,
   signal: AbortSignal,
@@ -168,7 +161,7 @@ export async function completeAnswer(
  * written. A question that another process holds is left alone.
  */
 export async function giveUpAnswer(
-  place: AnswerPlace,
+  place: RecordPlace,
   held: Held,
   failed: FailedAnswer,
   options: { jobGoesOn: boolean; now: number },
@@ -191,7 +184,7 @@ export async function giveUpAnswer(
  * question hears of it when it renews its lease.
  */
 export async function failAnswer(
-  place: AnswerPlace,
+  place: RecordPlace,
   failedOf: (record: ClaimedAnswer) => FailedAnswer,
   mayEnd: (record: ClaimedAnswer) => boolean,
   signal: AbortSignal,
@@ -218,7 +211,7 @@ export async function endClaim(place: AnswerPlace, claim: string, now: number, s
 
 /** Notes that a job will go on with the question. Undefined when it is answered already. */
 export async function markQueued(
-  place: AnswerPlace,
+  place: RecordPlace,
   known: AnswerRecord | undefined,
   wanted: ClaimedAnswer,
   now: number,
@@ -282,17 +275,10 @@ export async function writeLatestAnswer(
   const path = `${directory}/${artifact.latestAnswer}`
   const bytes = new TextEncoder().encode(`${writeLatestMarker(acceptedAt)}\n${markdown}`)
   for (let conflicts = 0; conflicts < 2 * mostConflicts; conflicts += 1) {
-    // The revision first, so that the content is never older than the revision that the write replaces.
-    const stat = await drive.stat(path, signal)
-    const found = stat && (await drive.read(path, { maxBytes: recordLimit, signal }))
-    const there = !found ? undefined : readLatestMarker(new TextDecoder().decode(found))
+    const { bytes: found, revision } = await readAtRevision(drive, path, recordLimit, signal)
+    const there = found === null ? undefined : readLatestMarker(new TextDecoder().decode(found))
     if (there !== undefined && there >= acceptedAt) return
-    try {
-      await drive.write(path, bytes, { expectedRevision: stat?.revision ?? 0, signal })
-      return
-    } catch (error) {
-      if (!isHandoffError(error, 'conflict')) throw error
-    }
+    if ((await writeIfUnchanged(drive, path, bytes, revision, signal)) !== undefined) return
   }
   throw new HandoffError('conflict', `Many answers were written at the same time; ${artifact.latestAnswer} shows one.`)
 }

@@ -5,9 +5,10 @@ import {
   decodeCorrections,
   encodeCorrections,
 } from '../domain/corrections/correction.js'
-import { HandoffError, isHandoffError } from '../domain/errors.js'
+import { HandoffError } from '../domain/errors.js'
 import type { Drive } from '../domain/ports.js'
 import type { Layout } from '../domain/run.js'
+import { readAtRevision, writeIfUnchanged } from './conditional-write.js'
 
 /** The oldest first. */
 export async function readCorrections(
@@ -15,9 +16,10 @@ export async function readCorrections(
   { corrections: path }: Layout,
   signal: AbortSignal,
 ): Promise<Correction[]> {
-  const bytes = await drive.read(path, { maxBytes: correctionLimits.bytes, signal })
-  return bytes === null ? [] : decodeCorrections(bytes).corrections
+  return correctionsIn(await drive.read(path, { maxBytes: correctionLimits.bytes, signal }))
 }
+
+const correctionsIn = (bytes: Uint8Array | null) => (bytes === null ? [] : decodeCorrections(bytes).corrections)
 
 const mostConflicts = 8
 
@@ -30,19 +32,15 @@ export async function changeCorrections(
 ): Promise<void> {
   const path = place.corrections
   for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
-    // The revision first, so that the content is never older than the revision that the write replaces.
-    const expectedRevision = (await drive.stat(path, signal))?.revision ?? 0
-    const found = await readCorrections(drive, place, signal)
+    const { bytes, revision } = await readAtRevision(drive, path, correctionLimits.bytes, signal)
+    const found = correctionsIn(bytes)
     const corrections = change(found)
     if (corrections === found) return
-    const bytes = encodeCorrections({ corrections: [...corrections], ended: [] })
-    try {
-      await drive.write(path, bytes, { expectedRevision, signal })
-    } catch (error) {
-      if (!isHandoffError(error, 'conflict')) throw error
-      continue
-    }
-    if (await isWritten(drive, place, change, signal)) return
+    const encoded = encodeCorrections({ corrections: [...corrections], ended: [] })
+    if ((await writeIfUnchanged(drive, path, encoded, revision, signal)) === undefined) continue
+    const written = await readCorrections(drive, place, signal)
+    // Another process may have added a correction of its own meanwhile.
+    if (change(written) === written) return
     throw new HandoffError('drive', 'The correction was written, and drive9 does not return it.', {
       next: 'Try again.',
     })
@@ -51,15 +49,4 @@ export async function changeCorrections(
     next: 'Try again in a moment.',
     retryAfterSeconds: 2,
   })
-}
-
-/** True when nothing is left to change: another process may have added a correction of its own meanwhile. */
-async function isWritten(
-  drive: Drive,
-  place: Layout,
-  change: (found: readonly Correction[]) => readonly Correction[],
-  signal: AbortSignal,
-): Promise<boolean> {
-  const found = await readCorrections(drive, place, signal)
-  return change(found) === found
 }

@@ -8,6 +8,7 @@ import { decodePointer, sealLimit } from '../domain/handoff-record.js'
 import type { Drive, Ports } from '../domain/ports.js'
 import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
 import { encodeTombstone, readTombstone, removalMs } from '../domain/tombstone.js'
+import { writeIfUnchanged } from './conditional-write.js'
 import { listRefs, type StoredFile } from './inventory.js'
 
 /** Why an item was kept; undefined when it was deleted. */
@@ -92,13 +93,9 @@ async function writeTombstone(
   signal: AbortSignal,
 ): Promise<OwnTombstone | undefined> {
   const writtenAt = clock.now()
-  try {
-    const bytes = encodeTombstone({ version: 1, removed: run, removedAt: new Date(writtenAt).toISOString() })
-    return { revision: (await drive.write(path, bytes, { expectedRevision, signal })).revision, writtenAt }
-  } catch (error) {
-    if (isHandoffError(error, 'conflict')) return undefined
-    throw error
-  }
+  const bytes = encodeTombstone({ version: 1, removed: run, removedAt: new Date(writtenAt).toISOString() })
+  const revision = await writeIfUnchanged(drive, path, bytes, expectedRevision, signal)
+  return revision === undefined ? undefined : { revision, writtenAt }
 }
 
 async function findNeed(

@@ -4,7 +4,7 @@ import { decodeVersioned, encode } from '../domain/handoff-record.js'
 import type { Clock } from '../domain/ports.js'
 import { artifact } from '../domain/run.js'
 import * as read from '../util/decode.js'
-import type { AnswerPlace } from './answer-store.js'
+import type { RecordPlace } from './answer-store.js'
 import { optimisticFile, type Revisioned } from './optimistic-file.js'
 
 /** One caller's word. The caller is a digest, as in the names of budgets. */
@@ -41,11 +41,11 @@ const shape = read.object({
 
 const decode = (bytes: Uint8Array): State => decodeVersioned(bytes, shape, 'the feedback on an answer')
 
-const pathOf = ({ directory, id }: AnswerPlace) => `${directory}/${artifact.feedback(id)}`
+const pathOf = ({ directory, id }: RecordPlace) => `${directory}/${artifact.feedback(id)}`
 
 /** Undefined when no caller has judged the answer. */
 export async function readFeedback(
-  place: AnswerPlace,
+  place: RecordPlace,
   caller: string,
   signal: AbortSignal,
 ): Promise<Feedback | undefined> {
@@ -59,7 +59,7 @@ export async function readFeedback(
 
 /** A caller's newer word replaces its older one. Resolves when the word was read back. */
 export async function keepFeedback(
-  place: AnswerPlace,
+  place: RecordPlace,
   { caller, useful }: Pick<Entry, 'caller' | 'useful'>,
   clock: Clock,
   signal: AbortSignal,

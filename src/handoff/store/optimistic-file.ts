@@ -3,9 +3,10 @@
 //
 // Changes of one process that arrive during a write are batched, so a hundred concurrent requests cause only a few writes.
 
-import { type HandoffError, ignoreFailure, isHandoffError } from '../domain/errors.js'
+import { type HandoffError, ignoreFailure } from '../domain/errors.js'
 import type { Clock, Drive } from '../domain/ports.js'
 import { cleanupSignal } from '../util/abort.js'
+import { readAtRevision, writeIfUnchanged } from './conditional-write.js'
 
 /** The state contains its own revision, so that one read returns both. Older versions did not write it. */
 export interface Revisioned {
@@ -84,16 +85,12 @@ export function optimisticFile<T extends Revisioned>(options: OptimisticFileOpti
   let working = false
   let kept: Known | undefined
 
-  const read = () => drive.read(path, { maxBytes: maximumBytes, signal: cleanupSignal() })
-
   /** `lostAt` is the revision of the last conflict. A state that claims it again was written by a process that does not update the revision. */
   async function load(lostAt: number | undefined): Promise<Known> {
-    const bytes = await read()
+    const bytes = await drive.read(path, { maxBytes: maximumBytes, signal: cleanupSignal() })
     const said = bytes === null ? 0 : options.decode(bytes).revision
     if (said !== undefined && said !== lostAt) return { bytes, revision: said }
-    // The revision first, so that the content is never older than the revision that the write replaces.
-    const stat = await drive.stat(path, cleanupSignal())
-    return { bytes: stat === null ? null : await read(), revision: stat?.revision ?? 0 }
+    return readAtRevision(drive, path, maximumBytes, cleanupSignal())
   }
 
   async function writePending(): Promise<void> {
@@ -151,19 +148,10 @@ export function optimisticFile<T extends Revisioned>(options: OptimisticFileOpti
     }
     state.revision = known.revision + 1
     const bytes = options.encode(state)
-    const revision = await replace(bytes, known.revision)
+    const revision = await writeIfUnchanged(drive, path, bytes, known.revision, cleanupSignal())
     if (revision === undefined) return false
     kept = { bytes, revision }
     return true
-  }
-
-  async function replace(bytes: Uint8Array, expectedRevision: number): Promise<number | undefined> {
-    try {
-      return (await drive.write(path, bytes, { expectedRevision, signal: cleanupSignal() })).revision
-    } catch (error) {
-      if (isHandoffError(error, 'conflict')) return undefined
-      throw error
-    }
   }
 
   function add<R>(change: Change<T, R>, isRelease = false): { one: Pending<T>; result: Promise<R> } {

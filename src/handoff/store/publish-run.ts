@@ -16,6 +16,7 @@ import {
 import type { Drive, Ports } from '../domain/ports.js'
 import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
 import { isYoung, readTombstone, type Tombstone } from '../domain/tombstone.js'
+import { readAtRevision, writeIfUnchanged } from './conditional-write.js'
 import { readHandoff, readSealed, type SealedRun, sha256 } from './run-store.js'
 
 type Tools = Pick<Ports, 'drive' | 'clock'>
@@ -79,19 +80,13 @@ async function tryPointer(
   const path = place.pointer(shaOf(pointer.run))
   let expectedRevision = seen
   for (;;) {
-    try {
-      await drive.write(path, encodePointer(pointer), { expectedRevision, signal })
-      return pointer
-    } catch (error) {
-      if (!isHandoffError(error, 'conflict')) throw error
-    }
-    // The revision first, so that the content is never older than the revision that the write replaces.
-    const revision = (await drive.stat(path, signal))?.revision ?? 0
-    const bytes = await drive.read(path, { maxBytes: sealLimit, signal })
+    const written = await writeIfUnchanged(drive, path, encodePointer(pointer), expectedRevision, signal)
+    if (written !== undefined) return pointer
+    const { bytes, revision } = await readAtRevision(drive, path, sealLimit, signal)
     const tombstone = bytes === null ? undefined : readTombstone(bytes)
     if (bytes !== null && !tombstone) return decodePointer(bytes)
     if (tombstone && isYoung(tombstone, clock.now())) return tombstone
-    expectedRevision = tombstone ? revision : 0
+    expectedRevision = revision
   }
 }
 
@@ -152,9 +147,7 @@ async function readOrExplain(
       return (await readSealed(drive, place, sha, signal, expected)) ?? { revision: 0 }
     } catch (error) {
       if (!isHandoffError(error, 'corrupt')) throw error
-      // The revision first, so that the content is never older than the revision that the write replaces.
-      const revision = (await drive.stat(place.pointer(sha), signal))?.revision ?? 0
-      const bytes = await drive.read(place.pointer(sha), { maxBytes: sealLimit, signal })
+      const { bytes, revision } = await readAtRevision(drive, place.pointer(sha), sealLimit, signal)
       if (bytes === null || readTombstone(bytes)) return { revision: 0 }
       const { run } = decodePointer(bytes)
       // A pointer that changed in between is read again.

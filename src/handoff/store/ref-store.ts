@@ -9,6 +9,7 @@ import type { Drive, Ports } from '../domain/ports.js'
 import { type Commit, type Layout, quote } from '../domain/run.js'
 import { isYoung, readTombstone } from '../domain/tombstone.js'
 import { awaitedLater } from '../util/abort.js'
+import { readAtRevision, writeIfUnchanged } from './conditional-write.js'
 
 /** The name of a ref at the git host, where a pull request's head has a ref of its own. */
 export function hostRef(ref: string): string {
@@ -63,13 +64,9 @@ async function moveRef(
     }
     const heads = await git.heads(commit.cloneUrl, [hostRef(ref)], signal)
     if (heads.get(hostRef(ref)) !== sha) return false
-    try {
-      await drive.write(path, encodeRef({ version: 1, commit: sha, ref }), { expectedRevision, signal })
-      return true
-    } catch (error) {
-      if (!isHandoffError(error, 'conflict')) throw error
-      expectedRevision = await writableRevision(ports, path, signal)
-    }
+    const bytes = encodeRef({ version: 1, commit: sha, ref })
+    if ((await writeIfUnchanged(drive, path, bytes, expectedRevision, signal)) !== undefined) return true
+    expectedRevision = await writableRevision(ports, path, signal)
   }
   notMoved(ports, ref, commit, `Other jobs wrote it ${mostTries} times in between.`)
   return false
@@ -94,10 +91,8 @@ async function lookAt(ports: RefTools, place: Layout, ref: string, signal: Abort
 type Writable = number | 'being-removed'
 
 async function writableRevision({ drive, clock }: RefTools, path: string, signal: AbortSignal): Promise<Writable> {
-  const revision = (await drive.stat(path, signal))?.revision ?? 0
-  const bytes = await drive.read(path, { maxBytes: sealLimit, signal })
+  const { bytes, revision } = await readAtRevision(drive, path, sealLimit, signal)
   const tombstone = bytes === null ? undefined : readTombstone(bytes)
-  if (bytes === null) return 0
   return tombstone && isYoung(tombstone, clock.now()) ? 'being-removed' : revision
 }
 

@@ -6,10 +6,6 @@ import { type Block, fitBlocks } from '../domain/answers/fit-blocks.js'
 import { answerTokens } from '../domain/answers/question-cost.js'
 import type { Model, ModelReply, ModelRequest } from '../domain/ports.js'
 
-export interface Asking {
-  context: AppContext
-}
-
 interface FittedRequest {
   messages: ModelRequest['messages']
   /** What is left of the blocks, where something had to go. */
@@ -46,23 +42,23 @@ export function withinContext(
   return { messages: build(left), left }
 }
 
-export async function complete(job: Asking, request: ModelRequest): Promise<ModelReply> {
+export async function complete(context: AppContext, request: ModelRequest): Promise<ModelReply> {
   let shown = false
   const onText = (piece: string) => {
     shown = true
     request.onText?.(piece)
   }
-  const first = await once(job, { ...request, ...(request.onText ? { onText } : {}) })
+  const first = await once(context, { ...request, ...(request.onText ? { onText } : {}) })
   if (!first.mayWiden) return first
   const { onText: _shown, ...silent } = request
   // Text that was shown is not shown twice: the whole answer takes its place when it is there.
-  const again = await once(job, { ...(shown ? silent : request), wide: true })
+  const again = await once(context, { ...(shown ? silent : request), wide: true })
   const better = again.text.trim() === '' ? first : again
   return { ...better, usage: addUsage(first.usage, again.usage) }
 }
 
 /** A reply that breaks off is paid for, and so is a request whose caller left. The service reports no usage then, so it is estimated. */
-async function once({ context }: Asking, request: ModelRequest): Promise<ModelReply> {
+async function once(context: AppContext, request: ModelRequest): Promise<ModelReply> {
   const { model } = context.ports
   let received = ''
   const onText = (piece: string) => {
@@ -90,7 +86,7 @@ function emitUsage(context: AppContext, purpose: string, { estimated: _, ...usag
 }
 
 /** The reply, where it has text; what is wrong with it is reported. */
-export function withText({ context }: Asking, reply: ModelReply): ModelReply {
+export function withText(context: AppContext, reply: ModelReply): ModelReply {
   const { problem, text } = reply
   if (text.trim() === '' && problem) throw problem
   if (problem) context.ports.emit({ type: 'notice', text: [problem.message, problem.next].filter(Boolean).join(' ') })

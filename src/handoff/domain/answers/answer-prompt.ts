@@ -12,9 +12,6 @@ import type { Card, Searched } from '../sandbox-protocol.js'
 import { type Block, dropOrder, linesDropOrder } from './fit-blocks.js'
 import { withoutWrapping } from './parse-reply.js'
 
-export { parseReply, parseTerms } from './parse-reply.js'
-export { streamFilter } from './stream-filter.js'
-
 export type Message = ModelRequest['messages'][number]
 
 export interface AnswerPrompt {

@@ -16,8 +16,6 @@ import { type MarkdownBlock, parseDocument } from '../markdown/parse-document.js
 import { safeInline, safeMarkdown, safeTable, safeText } from '../markdown/sanitize.js'
 import { type AnswerPlace, linkHost, linkRepository, permalink } from './permalinks.js'
 
-export type { AnswerPlace } from './permalinks.js'
-
 interface AnswerOptions {
   /** `file` is read without a renderer, so it holds no HTML; `plain` is the answer's words alone. */
   form: 'file' | 'comment' | 'job-summary' | 'plain'

@@ -2,16 +2,12 @@
 
 import type { AppContext } from '../../context.js'
 import type { CompletedAnswer, Excerpt, SettledQuestion, Usage } from '../../domain/answer.js'
-import {
-  chooseMessages,
-  parseChoice,
-  parseTerms,
-  streamFilter,
-  termsMessages,
-} from '../../domain/answers/answer-prompt.js'
+import { chooseMessages, parseChoice, termsMessages } from '../../domain/answers/answer-prompt.js'
 import type { ParsedReply } from '../../domain/answers/parse-reply.js'
+import { parseTerms } from '../../domain/answers/parse-reply.js'
 import { termTokens } from '../../domain/answers/question-cost.js'
 import { isEnglish, namesCode } from '../../domain/answers/question-words.js'
+import { streamFilter } from '../../domain/answers/stream-filter.js'
 import type { Correction } from '../../domain/corrections/correction.js'
 import { costOf } from '../../domain/model-prices.js'
 import type { ModelReply, ModelRequest } from '../../domain/ports.js'
@@ -90,9 +86,9 @@ export async function askForAnswer(
     if (filter.answering()) onAnswering?.()
   }
   const onText = (piece: string) => show(filter.push(piece))
-  const reply = await complete(job, { purpose, messages, answerTokens: answerTokensFor(model), onText, signal })
+  const reply = await complete(job.context, { purpose, messages, answerTokens: answerTokensFor(model), onText, signal })
   show(filter.end())
-  return withText(job, reply)
+  return withText(job.context, reply)
 }
 
 /** What the record says about the reply, its cost and the sandbox. */
@@ -118,7 +114,13 @@ export async function chooseFiles(
   signal: AbortSignal,
 ): Promise<{ paths: string[]; usage: Usage }> {
   const messages = chooseMessages(job.question.text, cards)
-  const reply = await complete(job, { purpose: 'choose', messages, answerTokens: termTokens, effort: 'least', signal })
+  const reply = await complete(job.context, {
+    purpose: 'choose',
+    messages,
+    answerTokens: termTokens,
+    effort: 'least',
+    signal,
+  })
   return { paths: parseChoice(reply.text, cards), usage: reply.usage }
 }
 
@@ -140,7 +142,13 @@ export async function searchTerms(job: AnswerJob, reading: Promise<string>, sign
   const none = { words: [], earlier, usage: { inputTokens: 0, outputTokens: 0 } }
   if (isEnglish(question.text) && namesCode(question.text)) return none
   const messages = termsMessages(question.text, await reading)
-  const reply = await complete(job, { purpose: 'terms', messages, answerTokens: termTokens, effort: 'least', signal })
+  const reply = await complete(job.context, {
+    purpose: 'terms',
+    messages,
+    answerTokens: termTokens,
+    effort: 'least',
+    signal,
+  })
   if (reply.text.trim() === '') context.ports.emit({ type: 'notice', text: noTerms })
   return { words: parseTerms(reply.text), earlier, usage: reply.usage }
 }

@@ -7,7 +7,7 @@ import { answerIdOf, parseQuestion } from '../../domain/answers/question.js'
 import type { Correction, ShownCorrection } from '../../domain/corrections/correction.js'
 import type { GitHub } from '../../domain/github.js'
 import { type Layout, layout, parseRunId } from '../../domain/run.js'
-import { type AnswerPlace, readAnswer } from '../../store/answer-store.js'
+import { type RecordPlace, readAnswer } from '../../store/answer-store.js'
 import { sha256 } from '../../store/run-store.js'
 import { awaitedLater } from '../../util/abort.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
@@ -56,7 +56,7 @@ export interface FoundQuestion {
   timer: StepTimer
 }
 
-export const placeOf = ({ id, run }: Pick<FoundQuestion, 'id' | 'run'>, { ports }: AppContext): AnswerPlace => ({
+export const placeOf = ({ id, run }: Pick<FoundQuestion, 'id' | 'run'>, { ports }: AppContext): RecordPlace => ({
   drive: ports.drive,
   directory: run.directory,
   id,

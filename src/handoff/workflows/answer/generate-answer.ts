@@ -1,6 +1,7 @@
 import type { Usage } from '../../domain/answer.js'
-import { answerBlocks, answerMessages, parseReply } from '../../domain/answers/answer-prompt.js'
+import { answerBlocks, answerMessages } from '../../domain/answers/answer-prompt.js'
 import { depthLimits, roundTokens } from '../../domain/answers/depth.js'
+import { parseReply } from '../../domain/answers/parse-reply.js'
 import { citedLines } from '../../domain/citations/cited-lines.js'
 import { verifyCitations } from '../../domain/citations/verify-citations.js'
 import { HandoffError, settleAll } from '../../domain/errors.js'

@@ -5,11 +5,11 @@
 // then each fetches the lines that the other one found. Both end before the model is asked.
 
 import type { Excerpt } from '../../domain/answer.js'
-import { parseReply } from '../../domain/answers/answer-prompt.js'
 import { counterparts, pathChanges, withoutTwins } from '../../domain/answers/comparison-diff.js'
 import { compareBlocks, compareMessages, type Side, verifyComparison } from '../../domain/answers/comparison-prompt.js'
 import { depthLimits } from '../../domain/answers/depth.js'
 import type { Block } from '../../domain/answers/fit-blocks.js'
+import { parseReply } from '../../domain/answers/parse-reply.js'
 import { shortCommit } from '../../domain/citations/citation-label.js'
 import { HandoffError, settleAll } from '../../domain/errors.js'
 import type { ModelReply } from '../../domain/ports.js'

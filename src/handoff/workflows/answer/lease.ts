@@ -5,7 +5,7 @@
 import type { AppContext } from '../../context.js'
 import type { ClaimedAnswer, CompletedAnswer, FailedAnswer, Written } from '../../domain/answer.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
-import { type AnswerPlace, completeAnswer, giveUpAnswer, type Held, renewLease } from '../../store/answer-store.js'
+import { completeAnswer, giveUpAnswer, type Held, type RecordPlace, renewLease } from '../../store/answer-store.js'
 import { cleanupSignal } from '../../util/abort.js'
 
 export const leaseMs = 60_000
@@ -29,14 +29,14 @@ export interface Lease extends AsyncDisposable {
 /** The leases of this process, by the place of their record. */
 const leases = new Map<string, (reason: unknown) => void>()
 
-const keyOf = ({ directory, id }: AnswerPlace) => `${directory}/${id}`
+const keyOf = ({ directory, id }: RecordPlace) => `${directory}/${id}`
 
 /** Ends the work at once, where this process holds the question. Another process hears of it when it renews its lease. */
-export function endLease(place: AnswerPlace, reason: unknown): void {
+export function endLease(place: RecordPlace, reason: unknown): void {
   leases.get(keyOf(place))?.(reason)
 }
 
-export function holdLease(context: AppContext, place: AnswerPlace, claimed: Held): Lease {
+export function holdLease(context: AppContext, place: RecordPlace, claimed: Held): Lease {
   const { clock } = context.ports
   const stop = new AbortController()
   const lost = new AbortController()

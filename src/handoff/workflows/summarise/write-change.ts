@@ -86,10 +86,12 @@ async function askModel(
   const fitted = withinContext(model, changeBlocks(change, found.lines), changeMessages)
   if (tooDear(job, fitted.messages))
     return { ...report, problem: 'The cost limit leaves no room for a description of the change.' }
-  const reply = await complete(
-    { context },
-    { purpose: 'change', messages: fitted.messages, answerTokens: replyTokens, signal },
-  )
+  const reply = await complete(context, {
+    purpose: 'change',
+    messages: fitted.messages,
+    answerTokens: replyTokens,
+    signal,
+  })
   const shown = fitted.left
     ? fitted.left.flatMap(({ excerpt }) => excerpt ?? [])
     : found.lines.map((piece) => excerptOf(piece))

@@ -5,9 +5,9 @@ import type { Excerpt } from '../../../../src/handoff/domain/answer.js'
 import {
   type AnswerPrompt,
   answerMessages,
-  parseTerms,
   termsMessages,
 } from '../../../../src/handoff/domain/answers/answer-prompt.js'
+import { parseTerms } from '../../../../src/handoff/domain/answers/parse-reply.js'
 import { anyText } from '../any-text.js'
 
 const runs = process.env['LONG'] ? 10_000 : 200

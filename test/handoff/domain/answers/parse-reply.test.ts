@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseReply, streamFilter } from '../../../../src/handoff/domain/answers/answer-prompt.js'
+import { parseReply } from '../../../../src/handoff/domain/answers/parse-reply.js'
+import { streamFilter } from '../../../../src/handoff/domain/answers/stream-filter.js'
 import { processorTime } from '../../../support/processor-time.js'
 
 const runs = process.env['LONG'] ? 10_000 : 200

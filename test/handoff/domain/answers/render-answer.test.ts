@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs'
 import { Parser } from 'commonmark'
 import { describe, expect, it } from 'vitest'
 import type { CompletedAnswer } from '../../../../src/handoff/domain/answer.js'
-import { permalink } from '../../../../src/handoff/domain/answers/permalinks.js'
+import { type AnswerPlace, permalink } from '../../../../src/handoff/domain/answers/permalinks.js'
 import {
-  type AnswerPlace,
   answerBlocks,
   answerData,
   answerFile,
