@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { localModels } from '../src/emulators/model/models.js'
 import { programFolder } from '../src/emulators/start-all.js'
-import type { ProgramRecord } from '../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramRecord } from '../src/handoff/domain/sandbox-protocol-decoder.js'
 import {
   type AnswerResult,
   type AppContext,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeAnswer, encodeAnswer } from '../../src/handoff/domain/answers/answer-codec.js'
+import { decodeAnswer, encodeAnswer } from '../../src/handoff/domain/answer.js'
 import { readAskMarker, writeAskMarker } from '../../src/handoff/domain/answers/comment-marker.js'
 import { readAskEvent } from '../../src/handoff/domain/answers/parse-ask-comment.js'
 import {

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { decodeAnswer } from '../../src/handoff/domain/answers/answer-codec.js'
+import { decodeAnswer } from '../../src/handoff/domain/answer.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import { readFileTable } from '../../src/handoff/domain/file-table.js'
 import { decodeHandoff, decodePointer, decodeRef } from '../../src/handoff/domain/handoff-record.js'

@@ -4,7 +4,7 @@
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
-import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol-decoder.js'
 import { resolveRun } from '../../src/handoff/workflows/answer/resolve-run.js'
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import type { SummariseRequest } from '../../src/handoff/workflows/summarise/types.js'

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { programFolder } from '../../src/emulators/start-all.js'
 import type { Sandbox } from '../../src/handoff/domain/ports.js'
-import type { ProgramRecord, SummariseTask } from '../../src/handoff/domain/sandbox-protocol.js'
+import type { SummariseTask } from '../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol-decoder.js'
 import {
   answerMarkdown,
   answerQuestion,

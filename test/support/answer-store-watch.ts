@@ -2,7 +2,7 @@
 
 import type { LocalDrive } from '../../src/emulators/drive9/server/main.js'
 import type { AnswerRecord } from '../../src/handoff/domain/answer.js'
-import { decodeAnswer } from '../../src/handoff/domain/answers/answer-codec.js'
+import { decodeAnswer } from '../../src/handoff/domain/answer.js'
 import { artifact } from '../../src/handoff/domain/run.js'
 
 export interface AnswerStoreWatch {

@@ -11,7 +11,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject } from 'vitest'
-import type { ProgramRecord, ProgramTask } from '../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramTask } from '../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol-decoder.js'
 import { type Caller, makeCaller, patient } from './scripted-program.js'
 
 interface Recording {

@@ -9,7 +9,8 @@ import { request } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { MountTask, ProgramRecord } from '../../src/handoff/domain/sandbox-protocol.js'
+import type { MountTask } from '../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol-decoder.js'
 
 export interface RecordedRun {
   /** By path relative to the run directory; the clone under `project/`. */

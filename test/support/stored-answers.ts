@@ -1,7 +1,7 @@
 // Answers as the answer store keeps them, made by hand.
 import type { LocalDrive } from '../../src/emulators/drive9/server/main.js'
 import type { Citation, CompletedAnswer } from '../../src/handoff/domain/answer.js'
-import { encodeAnswer } from '../../src/handoff/domain/answers/answer-codec.js'
+import { encodeAnswer } from '../../src/handoff/domain/answer.js'
 import { type Layout, type RunId, shaOf } from '../../src/handoff/domain/run.js'
 
 interface Place {

@@ -1,19 +1,22 @@
-// Questions and the records of their answers.
-import type { Depth } from './answers/depth.js'
-import type { RunId } from './run.js'
+// Questions, and the records of their answers: `analysis/qa/<answer-id>.json`, format version 1.
+import * as read from '../util/decode.js'
+import { type Depth, depths } from './answers/depth.js'
+import { decodeVersioned, encode } from './handoff-record.js'
+import { parseRunId, type RunId } from './run.js'
+import { costShape, usageShape } from './usage.js'
 
 export interface Question {
   text: string
   /** Answers see the earlier questions of the same thread: a review thread, a pull request, a conversation on the page. */
-  thread?: string
+  thread?: string | undefined
   /** Answer again although there is an answer already. */
-  fresh?: boolean
+  fresh?: boolean | undefined
   /** Distinguishes `fresh` answers; a repeated request sends the same value again. */
-  nonce?: string
+  nonce?: string | undefined
   /** The installation's own when absent. */
-  depth?: Depth
+  depth?: Depth | undefined
   /** The asker, for the record: `github:octocat`, `bearer:team-a`. Not a secret and not checked here. */
-  asker?: string
+  asker?: string | undefined
 }
 
 /** A question whose depth is decided. */
@@ -33,121 +36,141 @@ export interface Excerpt {
   score: number
 }
 
-/** Lines that an answer cites. `verified`: path and lines exist at the commit, were shown to the model, and contain the quote. */
-export interface Citation {
-  path: string
-  /** Set in comparisons only: the commit that the path is of. */
-  commit?: string
-  from: number
-  to: number
-  /** The blob and the sha256 of the lines, if verified; absent in old answers. */
-  blob?: string
-  digest?: string
-  quote?: string
-  verified: boolean
-  /** True if the range was corrected by its quote. */
-  moved?: boolean
-  /** Why it was dropped, when it was. */
-  problem?: 'not-shown' | 'no-such-path' | 'no-such-lines' | 'quote-not-found'
-}
+const runId: read.Decoder<RunId> = (value, at) => parseRunId(read.string(200)(value, at))
 
-export interface Usage {
-  inputTokens: number
-  /** Thinking included. */
-  outputTokens: number
-  /** The part of the input that came from the service's cache. */
-  cachedInputTokens?: number
-  /** The part of the input that the service wrote to its cache. */
-  cacheWriteTokens?: number
-  /** True if the service reported no usage and handoff estimated it. */
-  estimated?: boolean
-}
-
-/** `analysis/qa/<answer-id>.json`. Claimed before the work, completed once; then never changed. */
-export type AnswerRecord = ClaimedAnswer | CompletedAnswer | FailedAnswer
-
-interface AnswerHead {
-  version: 1
-  id: string
-  run: RunId
-  commit: string
-  question: string
-  thread?: string
-  asker?: string
+const head = {
+  version: read.oneOf(1),
+  id: read.pattern(/^[0-9a-f]{32}$/, 'an answer id'),
+  run: runId,
+  commit: read.objectId,
+  question: read.string(20_000),
+  thread: read.optional(read.string(500)),
+  asker: read.optional(read.string(500)),
   /** A question about two commits: the earlier run. The record is stored with the later one. */
-  compareWith?: ComparedRun
-  model: string
+  compareWith: read.optional(read.object({ run: runId, commit: read.objectId })),
+  model: read.string(200),
   /** Normal when absent. */
-  depth?: Depth
-  acceptedAt: string
+  depth: read.optional(read.oneOf(...depths)),
+  acceptedAt: read.time,
 }
 
-interface ComparedRun {
-  run: RunId
-  commit: string
-}
+const writtenShape = read.object({
+  /** The claim under which it was written. */
+  claim: read.string(200),
+  text: read.string(2_000_000),
+})
 
 /** What the model has written, as its readers saw it: a reader whose connection was lost continues in it. */
-export interface Written {
-  /** The claim under which it was written. */
-  claim: string
-  text: string
-}
+export type Written = read.Decoded<typeof writtenShape>
 
-export interface ClaimedAnswer extends AnswerHead {
-  status: 'running'
+const claimed = read.object({
+  ...head,
+  status: read.oneOf('running'),
   /** After this time another process may take the question over; the holder renews it. */
-  leaseUntil: string
+  leaseUntil: read.time,
   /** Which process holds the claim. */
-  claim: string
+  claim: read.string(200),
   /** The answer was wanted although there was one. */
-  fresh?: boolean
+  fresh: read.optional(read.boolean),
   /** A job in the queue goes on with the question when its holder does not finish. */
-  queued?: boolean
-  written?: Written
+  queued: read.optional(read.boolean),
   /** Written by earlier versions; read, and not used. */
-  tries?: number
-}
+  tries: read.optional(read.count),
+  written: read.optional(writtenShape),
+})
 
-export interface CompletedAnswer extends AnswerHead {
-  status: 'done'
-  completedAt: string
+export type ClaimedAnswer = read.Decoded<typeof claimed>
+
+const failed = read.object({
+  ...head,
+  status: read.oneOf('failed'),
+  completedAt: read.time,
+  error: read.object({ code: read.string(40), message: read.string(2_000), next: read.optional(read.string(2_000)) }),
+})
+
+export type FailedAnswer = read.Decoded<typeof failed>
+
+const citation = read.object({
+  path: read.string(8_192),
+  /** Set in comparisons only: the commit that the path is of. */
+  commit: read.optional(read.objectId),
+  from: read.count,
+  to: read.count,
+  /** The blob and the sha256 of the lines, if verified; absent in old answers. */
+  blob: read.optional(read.objectId),
+  digest: read.optional(read.sha256),
+  quote: read.optional(read.string(2_000)),
+  verified: read.boolean,
+  /** True if the range was corrected by its quote. */
+  moved: read.optional(read.boolean),
+  /** Why it was dropped, when it was. */
+  problem: read.optional(read.oneOf('not-shown', 'no-such-path', 'no-such-lines', 'quote-not-found')),
+})
+
+/** Lines that an answer cites. `verified`: path and lines exist at the commit, were shown to the model, and contain the quote. */
+export type Citation = read.Decoded<typeof citation>
+
+const completed = read.object({
+  ...head,
+  status: read.oneOf('done'),
+  completedAt: read.time,
   /** Markdown, with citations as `[path:10-20]` in the places where the model cited; unsupported ones are gone. */
-  text: string
-  citations: Citation[]
+  text: read.string(1_000_000),
+  citations: read.array(citation, 1_000),
   /** Sentences that cited something and have no verified citation left. */
-  unsupported: number
+  unsupported: read.count,
   /** The answer was cut by the model's own limit. */
-  truncated: boolean
+  truncated: read.boolean,
   /** The model says the code does not tell. */
-  unanswered: boolean
-  excerpts: { path: string; commit?: string; blob: string; from: number; to: number; sha256: string }[]
+  unanswered: read.boolean,
+  excerpts: read.array(
+    read.object({
+      path: read.string(8_192),
+      commit: read.optional(read.objectId),
+      blob: read.objectId,
+      from: read.count,
+      to: read.count,
+      sha256: read.sha256,
+    }),
+    10_000,
+  ),
   /** What was searched, for answers that found nothing. */
-  searched: string[]
+  searched: read.array(read.string(500), 1_000),
   /** For an answer that found nothing: how many files were searched, and which were not. */
-  looked?: { files: number; unsearched: string[] }
+  looked: read.optional(read.object({ files: read.count, unsearched: read.array(read.string(2_000), 10) })),
   /** The lines around the verified citations, as the model was shown them: what a reader follows a citation to. */
-  cited?: { path: string; commit?: string; blob: string; from: number; lines: string[] }[]
-  rounds: number
-  usage: Usage
-  cost?: Cost
-  seconds: Record<string, number>
-  sandbox?: { id: string; template: string }
+  cited: read.optional(
+    read.array(
+      read.object({
+        path: read.string(8_192),
+        commit: read.optional(read.objectId),
+        blob: read.objectId,
+        from: read.count,
+        lines: read.array(read.string(10_000), 1_000),
+      }),
+      200,
+    ),
+  ),
+  rounds: read.count,
+  usage: usageShape,
+  cost: read.optional(costShape),
+  seconds: read.record(read.number, 50),
+  sandbox: read.optional(read.object({ id: read.string(200), template: read.string(200) })),
   /** The answer whose wording was so near that it was reused. */
-  reusedFrom?: string
-  written?: Written
-}
+  reusedFrom: read.optional(read.string(64)),
+  written: read.optional(writtenShape),
+})
 
-export interface FailedAnswer extends AnswerHead {
-  status: 'failed'
-  completedAt: string
-  error: { code: string; message: string; next?: string }
-}
+export type CompletedAnswer = read.Decoded<typeof completed>
 
-/** Money, only where a price is known: from the settings or from the dated table. */
-export interface Cost {
-  amount: number
-  currency: 'USD'
-  /** `settings`, or the date of the table's row. */
-  source: string
-}
+/** Claimed before the work, completed once; then never changed. */
+export type AnswerRecord = ClaimedAnswer | CompletedAnswer | FailedAnswer
+
+const shapes = { running: claimed, done: completed, failed }
+const status = read.object({ status: read.oneOf('running', 'done', 'failed') })
+
+const shape: read.Decoder<AnswerRecord> = (value, at) => shapes[status(value, at).status](value, at)
+
+export const decodeAnswer = (bytes: Uint8Array): AnswerRecord => decodeVersioned(bytes, shape, 'the answer')
+
+export const encodeAnswer = (record: AnswerRecord): Uint8Array => encode(record)

@@ -3,7 +3,7 @@ import * as read from '../util/decode.js'
 import { parseRows } from '../util/json-rows.js'
 import { HandoffError } from './errors.js'
 import { quote } from './run.js'
-import type { FileTable } from './survey.js'
+import { type FileTable, secretPlace } from './survey.js'
 
 const row = read.object({
   path: read.string(8_192),
@@ -21,7 +21,7 @@ const shape = read.object({
   commit: read.objectId,
   trees: read.record(read.objectId),
   files: read.array(row),
-  secrets: read.array(read.object({ path: read.string(8_192), line: read.count, rule: read.string(100) })),
+  secrets: read.array(secretPlace),
 })
 
 export function readFileTable(bytes: Uint8Array): FileTable {

@@ -2,76 +2,15 @@
 // readable (test/fixtures/format holds samples).
 
 import * as read from '../util/decode.js'
-import type { Cost, Usage } from './answer.js'
 import { HandoffError } from './errors.js'
 import type { Repository, RunId } from './run.js'
 import { parseRunId, quote } from './run.js'
-import type { SurveyCounts } from './survey.js'
-
-export interface Artifact {
-  /** Relative to the run directory. */
-  path: string
-  bytes: number
-  sha256: string
-}
-
-/** `analysis/handoff.json`, written last. A run is complete if a commit pointer holds the hash of this file. */
-export interface Handoff {
-  version: 1
-  run: RunId
-  /** The git host. */
-  host: string
-  /** `owner/name` when the run was made. */
-  repository: string
-  /** The host's id of the repository. A name can be reused by another repository, an id cannot. */
-  repositoryId?: string
-  ref?: string
-  commit: string
-  /** The run whose texts were reused. */
-  basedOn?: string
-  form: 'tar' | 'plain'
-  /** The sha256 of the include and exclude patterns, in their given order. Absent in old runs. */
-  patterns?: string
-  artifacts: Artifact[]
-  survey: SurveyCounts
-  /** The number of possible credentials. `files.json` lists their places. */
-  secrets: number
-  claims: { checked: number; repaired: number; removed: number }
-  /** Why the summary does not cover the whole repository. */
-  partial?: string
-  reusedPercent: number
-  model: { name: string; host: string }
-  usage: Usage
-  cost?: Cost
-  /** Milliseconds by step. */
-  durations: Record<string, number>
-  sandbox: { id: string; template: string }
-  /** The drive9 program that stored the run. Absent in old runs. */
-  drive9?: { version: string; sha256: string }
-  requestedBy?: { workflowRun?: string; actor?: string }
-  notices: string[]
-  sealedAt: string
-}
+import { surveyCounts } from './survey.js'
+import { costShape, usageShape } from './usage.js'
 
 /** Compares repository ids. If either is unknown, equal names suffice. */
 export function isOf({ repositoryId }: Handoff, { id }: Repository): boolean {
   return id === undefined || repositoryId === undefined || id === repositoryId
-}
-
-/** `commits/<sha>.json`: the canonical run of the commit, and the hash of its handoff record. */
-export interface CommitPointer {
-  version: 1
-  run: RunId
-  handoff: string
-  sealedAt: string
-}
-
-/** `refs/…json`: the commit at the head of a branch or a pull request when it was last summarised. */
-export interface RefPointer {
-  version: 1
-  commit: string
-  /** The ref itself: the file name of a long branch is not reversible. Absent in old files. */
-  ref?: string
 }
 
 /** A file below this size is written with one PUT, which makes the seal atomic. */
@@ -95,46 +34,46 @@ const artifactPath: read.Decoder<string> = (value, at) => {
   return path
 }
 
-const counts = read.record(read.count, 100)
-
-const usage = read.object({
-  inputTokens: read.count,
-  outputTokens: read.count,
-  estimated: read.optional(read.boolean),
+const artifact = read.object({
+  /** Relative to the run directory. */
+  path: artifactPath,
+  bytes: read.count,
+  sha256: read.sha256,
 })
 
-const cost = read.object({ amount: read.number, currency: read.oneOf('USD'), source: read.string(100) })
+export type Artifact = read.Decoded<typeof artifact>
 
 const handoffShape = read.object({
   version: read.oneOf(1),
   run: runId,
+  /** The git host. */
   host: read.string(300),
+  /** `owner/name` when the run was made. */
   repository: read.string(1_000),
+  /** The host's id of the repository. A name can be reused by another repository, an id cannot. */
   repositoryId: read.optional(read.string(40)),
   ref: read.optional(read.string(1_000)),
   commit: read.objectId,
+  /** The run whose texts were reused. */
   basedOn: read.optional(read.string(200)),
   form: read.oneOf('tar', 'plain'),
+  /** The sha256 of the include and exclude patterns, in their given order. Absent in old runs. */
   patterns: read.optional(read.sha256),
-  artifacts: read.array(read.object({ path: artifactPath, bytes: read.count, sha256: read.sha256 }), 20),
-  survey: read.object({
-    files: read.count,
-    bytes: read.count,
-    read: read.count,
-    cut: read.count,
-    skipped: read.count,
-    reasons: counts,
-    kinds: counts,
-  }),
+  artifacts: read.array(artifact, 20),
+  survey: surveyCounts,
+  /** The number of possible credentials. `files.json` lists their places. */
   secrets: read.count,
   claims: read.object({ checked: read.count, repaired: read.count, removed: read.count }),
+  /** Why the summary does not cover the whole repository. */
   partial: read.optional(read.string(500)),
   reusedPercent: read.number,
   model: read.object({ name: read.string(200), host: read.string(300) }),
-  usage,
-  cost: read.optional(cost),
+  usage: usageShape,
+  cost: read.optional(costShape),
+  /** Milliseconds by step. */
   durations: read.record(read.number, 50),
   sandbox: read.object({ id: read.string(200), template: read.string(200) }),
+  /** The drive9 program that stored the run. Absent in old runs. */
   drive9: read.optional(read.object({ version: read.string(100), sha256: read.sha256 })),
   requestedBy: read.optional(
     read.object({ workflowRun: read.optional(read.string(500)), actor: read.optional(read.string(200)) }),
@@ -143,8 +82,23 @@ const handoffShape = read.object({
   sealedAt: read.time,
 })
 
+/** `analysis/handoff.json`, written last. A run is complete if a commit pointer holds the hash of this file. */
+export type Handoff = read.Decoded<typeof handoffShape>
+
 const pointerShape = read.object({ version: read.oneOf(1), run: runId, handoff: read.sha256, sealedAt: read.time })
-const refShape = read.object({ version: read.oneOf(1), commit: read.objectId, ref: read.optional(read.string(1_000)) })
+
+/** `commits/<sha>.json`: the canonical run of the commit, and the hash of its handoff record. */
+export type CommitPointer = read.Decoded<typeof pointerShape>
+
+const refShape = read.object({
+  version: read.oneOf(1),
+  commit: read.objectId,
+  /** The ref itself: the file name of a long branch is not reversible. Absent in old files. */
+  ref: read.optional(read.string(1_000)),
+})
+
+/** `refs/…json`: the commit at the head of a branch or a pull request when it was last summarised. */
+export type RefPointer = read.Decoded<typeof refShape>
 
 export function encodeHandoff(handoff: Handoff): Uint8Array {
   const bytes = encode(handoff)
@@ -158,7 +112,7 @@ export function encodeHandoff(handoff: Handoff): Uint8Array {
 }
 
 export function decodeHandoff(bytes: Uint8Array): Handoff {
-  return decodeVersioned(bytes, handoffShape, 'handoff.json') as Handoff
+  return decodeVersioned(bytes, handoffShape, 'handoff.json')
 }
 
 export const encodePointer = (pointer: CommitPointer): Uint8Array => encode(pointer)

@@ -1,6 +1,6 @@
 // Models and what their tokens cost, in US dollars for a million. The operator's own prices go before this table; for a model in neither there
 // is no price, and none is made up. The table ages: each row says where and when it was looked up.
-import type { Cost } from './answer.js'
+import type { Cost, Usage } from './usage.js'
 
 /** As the settings give them. Input that the service had in its cache costs like other input when no price of its own is given. */
 export interface Prices {
@@ -26,15 +26,6 @@ export interface ModelRow extends Prices {
 
 /** The model that documents and examples name. They are generated from this line; a test fails before the model ends. */
 export const exampleModel = 'gpt-6-luna'
-
-export interface PricedUsage {
-  inputTokens: number
-  outputTokens: number
-  /** The part of the input that came from the service's cache. */
-  cachedInputTokens?: number
-  /** The part of the input that the service wrote to its cache. */
-  cacheWriteTokens?: number
-}
 
 type Extra = Pick<ModelRow, 'ends' | 'upTo' | 'cacheWrites'>
 type Source = Pick<ModelRow, 'source' | 'date'>
@@ -111,14 +102,14 @@ export const modelTable: readonly ModelRow[] = [
 ]
 
 /** What one request cost. Undefined when the price is not known: of the model, or of a request this long. */
-export function costOf(usage: PricedUsage, model: string, settings?: Prices): Cost | undefined {
+export function costOf(usage: Usage, model: string, settings?: Prices): Cost | undefined {
   if (settings !== undefined) return cost(usage, settings, 'settings')
   const found = modelRow(model)
   if (found === undefined || usage.inputTokens > (found.upTo ?? Number.POSITIVE_INFINITY)) return undefined
   return cost(usage, found, found.date)
 }
 
-function cost(usage: PricedUsage, prices: Prices & { cacheWrites?: number }, source: string): Cost {
+function cost(usage: Usage, prices: Prices & { cacheWrites?: number }, source: string): Cost {
   const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens)
   const written = Math.min(usage.cacheWriteTokens ?? 0, usage.inputTokens - cached)
   const millionths =

@@ -2,10 +2,10 @@
 //
 // Every call takes an AbortSignal and rejects with a HandoffError, never with an SDK's error or a secret in a message.
 
-import type { Usage } from './answer.js'
 import type { HandoffError } from './errors.js'
 import type { WantedReply } from './model-limits.js'
 import type { RunEvent } from './run-events.js'
+import type { Usage } from './usage.js'
 
 export interface Ports {
   sandboxes: Sandboxes

@@ -1,8 +1,8 @@
 // The events of a workflow. Entry points turn them into log groups, progress lines, server-sent events and timings.
 // Names are noun-action. No event holds a secret. Texts of a repository or a model are untrusted.
 
-import type { Usage } from './answer.js'
 import type { Depth } from './answers/depth.js'
+import type { Usage } from './usage.js'
 
 export type RunEvent =
   | { type: 'step-start'; step: Step; at: number }

@@ -5,7 +5,8 @@ import { changedLinesShape, changeShape } from './change/change.js'
 import { HandoffError } from './errors.js'
 import { diagramShape } from './graph/diagram.js'
 import { quote } from './run.js'
-import type { ProgramRecord } from './sandbox-protocol.js'
+import { programFailures } from './sandbox-protocol.js'
+import { fileKinds, secretPlace, surveyCounts } from './survey.js'
 
 interface RecordLimits {
   /** Characters of one line. */
@@ -18,23 +19,7 @@ const recordLimits: RecordLimits = { line: 4_000_000, total: 64_000_000 }
 
 const path = read.string(8_192)
 const text = read.string(4_000_000)
-const kind = read.oneOf(
-  'source',
-  'test',
-  'documentation',
-  'configuration',
-  'generated',
-  'vendored',
-  'lock',
-  'minified',
-  'binary',
-  'lfs-pointer',
-  'symlink',
-  'submodule',
-  'data',
-)
-const counts = read.record(read.count, 100)
-const secretPlace = read.object({ path, line: read.count, rule: read.string(100) })
+const kind = read.oneOf(...fileKinds)
 
 const excerpt = {
   path,
@@ -45,15 +30,63 @@ const excerpt = {
   score: read.number,
 }
 
-const shapes: { [T in ProgramRecord['type']]: read.Decoder<unknown> } = {
+const relocated = read.object({
+  type: read.oneOf('relocated'),
+  path,
+  blob: read.objectId,
+  from: read.count,
+  to: read.count,
+  verdict: read.oneOf('same', 'moved', 'changed', 'gone'),
+  /** Where the lines are now, if they are. */
+  now: read.optional(read.object({ path, blob: read.objectId, from: read.count, to: read.count })),
+})
+
+/**
+ * What became of cited lines. `same`: the file has the same blob, also under another path. `moved`: the file changed and the lines are in it.
+ * `changed`: the file is there without them. `gone`: the file is not there.
+ */
+export type Relocation = Omit<read.Decoded<typeof relocated>, 'type'>
+
+const searched = read.object({
+  type: read.oneOf('searched'),
+  terms: read.array(read.string(500), 1_000),
+  files: read.count,
+  candidates: read.count,
+  /** Words of the question that no file has. */
+  missing: read.array(read.string(500), 100),
+  /** How much of what the question says stands together in one place. */
+  found: read.oneOf('well', 'partly', 'hardly', 'nothing'),
+  /** What was not searched and why, for people. */
+  unsearched: read.array(read.string(2_000), 10),
+})
+
+/** What was searched, and how well the words of the question were found. */
+export type Searched = Omit<read.Decoded<typeof searched>, 'type'>
+
+const card = read.object({
+  type: read.oneOf('card'),
+  path,
+  /** What it defines. */
+  names: read.array(read.string(40), 8),
+  /** Its first comment or heading. */
+  says: read.string(100),
+})
+
+/** What a model chooses a file by. */
+export type Card = Omit<read.Decoded<typeof card>, 'type'>
+
+const shapes = {
   step: read.object({
     type: read.oneOf('step'),
     step: read.oneOf('mount', 'clone', 'store', 'survey', 'drain', 'find', 'unpack'),
     milliseconds: read.number,
   }),
   notice: read.object({ type: read.oneOf('notice'), text: read.string(1_000) }),
+  /** Which drive9 program the sandbox has. */
   drive9: read.object({ type: read.oneOf('drive9'), version: read.string(100), sha256: read.sha256 }),
+  /** A file is in the run directory; the host reads it back and compares the hash. */
   stored: read.object({ type: read.oneOf('stored'), path, bytes: read.count, sha256: read.sha256 }),
+  /** The plain files are in the run directory too; `analysis/tree.json` (stored before) lists them with their hashes and what was lost. */
   'stored-tree': read.object({
     type: read.oneOf('stored-tree'),
     path,
@@ -65,24 +98,17 @@ const shapes: { [T in ProgramRecord['type']]: read.Decoder<unknown> } = {
     type: read.oneOf('survey'),
     commit: read.objectId,
     rootTree: read.objectId,
-    counts: read.object({
-      files: read.count,
-      bytes: read.count,
-      read: read.count,
-      cut: read.count,
-      skipped: read.count,
-      reasons: counts,
-      kinds: counts,
-    }),
+    counts: surveyCounts,
     directories: read.array(read.object({ path, tree: read.objectId, files: read.count, bytes: read.count }), 20_000),
     secrets: read.array(secretPlace, 20_000),
     notices: read.array(read.string(1_000), 1_000),
   }),
   change: read.object({ type: read.oneOf('change'), change: changeShape }),
-  'changed-lines': (value, at) => ({
+  'changed-lines': (value: unknown, at: string) => ({
     ...read.object({ type: read.oneOf('changed-lines') })(value, at),
     ...changedLinesShape(value, at),
   }),
+  /** The git host does not have the base, or does not serve it. */
   'no-base': read.object({ type: read.oneOf('no-base'), base: read.objectId }),
   diagram: read.object({ type: read.oneOf('diagram'), diagram: diagramShape }),
   text: read.object({
@@ -95,61 +121,37 @@ const shapes: { [T in ProgramRecord['type']]: read.Decoder<unknown> } = {
     text,
     rank: read.number,
   }),
-  relocated: read.object({
-    type: read.oneOf('relocated'),
-    path,
-    blob: read.objectId,
-    from: read.count,
-    to: read.count,
-    verdict: read.oneOf('same', 'moved', 'changed', 'gone'),
-    now: read.optional(read.object({ path, blob: read.objectId, from: read.count, to: read.count })),
-  }),
+  relocated,
   excerpt: read.object({ type: read.oneOf('excerpt'), ...excerpt }),
+  /** What the repository says to agents and assistants. */
   notes: read.object({ type: read.oneOf('notes'), ...excerpt }),
+  /** Leads from the commit to what is shown; the host believes nothing else. */
   object: read.object({ type: read.oneOf('object'), kind: read.oneOf('commit', 'tree', 'blob'), data: text }),
   listing: read.object({ type: read.oneOf('listing'), path, entries: read.array(path, 10_000) }),
-  searched: read.object({
-    type: read.oneOf('searched'),
-    terms: read.array(read.string(500), 1_000),
-    files: read.count,
-    candidates: read.count,
-    missing: read.array(read.string(500), 100),
-    found: read.oneOf('well', 'partly', 'hardly', 'nothing'),
-    unsearched: read.array(read.string(2_000), 10),
-  }),
-  card: read.object({ type: read.oneOf('card'), path, names: read.array(read.string(40), 8), says: read.string(100) }),
+  searched,
+  card,
   failed: read.object({
     type: read.oneOf('failed'),
-    code: read.oneOf(
-      'mount-failed',
-      'clone-refused',
-      'no-such-commit',
-      'clone-failed',
-      'empty-repository',
-      'store-failed',
-      'not-drained',
-      'fetch-failed',
-      'drive-full',
-      'drive-too-large',
-      'drive-refused',
-      'drive-unreachable',
-      'corrupt',
-      'too-many-files',
-      'tool-missing',
-      'drive9-too-old',
-      'internal',
-    ),
+    code: read.oneOf(...programFailures),
     message: read.string(2_000),
   }),
+  /** The last record of a successful program. Without it the sandbox ended early. */
   done: read.object({ type: read.oneOf('done') }),
 }
+
+type Shapes = typeof shapes
+
+/** What a program prints. `v` is the version of the record; a reader refuses an unknown one. */
+export type ProgramRecord = { v: 1 } & { [T in keyof Shapes]: read.Decoded<Shapes[T]> }[keyof Shapes]
 
 const head = read.object({ v: read.count, type: read.string(40) })
 
 export function decodeRecord(line: string): ProgramRecord {
   const { v, type } = read.decodeJson(line, head)
   if (v !== 1) throw new read.DecodeError(`it is of version ${v}`)
-  const shape = Object.hasOwn(shapes, type) ? shapes[type as ProgramRecord['type']] : undefined
+  const shape: read.Decoder<unknown> | undefined = Object.hasOwn(shapes, type)
+    ? shapes[type as keyof Shapes]
+    : undefined
   if (!shape) throw new read.DecodeError(`its type ${quote(type)} is not known`)
   return { v: 1, ...(read.decodeJson(line, shape) as object) } as ProgramRecord
 }

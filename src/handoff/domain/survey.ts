@@ -1,19 +1,22 @@
 // The survey of a checkout by Sandbox A: the table of all files, the outline, and the chosen text.
+import * as read from '../util/decode.js'
 
-export type FileKind =
-  | 'source'
-  | 'test'
-  | 'documentation'
-  | 'configuration'
-  | 'generated'
-  | 'vendored'
-  | 'lock'
-  | 'minified'
-  | 'binary'
-  | 'lfs-pointer'
-  | 'symlink'
-  | 'submodule'
-  | 'data'
+export const fileKinds = [
+  'source',
+  'test',
+  'documentation',
+  'configuration',
+  'generated',
+  'vendored',
+  'lock',
+  'minified',
+  'binary',
+  'lfs-pointer',
+  'symlink',
+  'submodule',
+  'data',
+] as const
+export type FileKind = (typeof fileKinds)[number]
 
 /** One row per path of the commit. The model reads `read` files whole, `cut` files in part, and no `skipped` files; the last two have a reason. */
 export interface FileRow {
@@ -58,12 +61,10 @@ export interface FileTable {
   secrets: SecretPlace[]
 }
 
+export const secretPlace = read.object({ path: read.string(8_192), line: read.count, rule: read.string(100) })
+
 /** The place of a possible credential, without its value. */
-export interface SecretPlace {
-  path: string
-  line: number
-  rule: string
-}
+export type SecretPlace = read.Decoded<typeof secretPlace>
 
 /** The name and place of a definition. */
 export interface Definition {
@@ -96,16 +97,21 @@ export interface ChosenText {
   rank: number
 }
 
+const byName = read.record(read.count, 100)
+
+export const surveyCounts = read.object({
+  files: read.count,
+  bytes: read.count,
+  read: read.count,
+  cut: read.count,
+  skipped: read.count,
+  /** By `SkipReason` and by `FileKind`. */
+  reasons: byName,
+  kinds: byName,
+})
+
 /** The number of files by state and reason. The sums equal the lines of `git ls-tree -r`. */
-export interface SurveyCounts {
-  files: number
-  bytes: number
-  read: number
-  cut: number
-  skipped: number
-  reasons: Partial<Record<SkipReason, number>>
-  kinds: Partial<Record<FileKind, number>>
-}
+export type SurveyCounts = read.Decoded<typeof surveyCounts>
 
 export interface Survey {
   commit: string

@@ -4,7 +4,7 @@
 // a lease; its holder renews it. When the lease has expired, any process may take the question over. Every change of a record uses optimistic
 // concurrency: read, decide, write if the revision is unchanged, else read again.
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../domain/answer.js'
-import { decodeAnswer, encodeAnswer } from '../domain/answers/answer-codec.js'
+import { decodeAnswer, encodeAnswer } from '../domain/answer.js'
 import { readLatestMarker, writeLatestMarker } from '../domain/answers/comment-marker.js'
 import { HandoffError, isHandoffError } from '../domain/errors.js'
 import type { Drive } from '../domain/ports.js'

@@ -7,7 +7,7 @@ import { decodeVersioned, encode } from '../domain/handoff-record.js'
 import type { Clock, Drive } from '../domain/ports.js'
 import { budgetPath } from '../domain/run.js'
 import * as read from '../util/decode.js'
-import { type OptimisticFile, once, optimisticFile, type Release, type Revisioned } from './optimistic-file.js'
+import { type OptimisticFile, once, optimisticFile, type Release } from './optimistic-file.js'
 import { sha256 } from './run-store.js'
 
 export interface BudgetLimits {
@@ -37,17 +37,9 @@ export interface Budgets {
   left(caller: string): { tokens?: number; cost?: number; seconds: number } | undefined
 }
 
-interface State extends Revisioned {
-  version: 1
-  /** `2026-11-18`. */
-  day: string
-  tokens: number
-  cost: number
-  reserved: { id: string; tokens: number; cost: number; until: number }[]
-}
-
 const shape = read.object({
   version: read.oneOf(1),
+  /** `2026-11-18`. */
   day: read.string(10),
   tokens: read.number,
   cost: read.number,
@@ -58,6 +50,8 @@ const shape = read.object({
   // The last field, as in a state that gets one added: an unchanged state must encode to the same bytes.
   revision: read.optional(read.count),
 })
+
+type State = read.Decoded<typeof shape>
 
 const dayMs = 86_400_000
 const dayOf = (now: number) => new Date(now).toISOString().slice(0, 10)

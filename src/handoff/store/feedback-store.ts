@@ -5,19 +5,7 @@ import type { Clock } from '../domain/ports.js'
 import { artifact } from '../domain/run.js'
 import * as read from '../util/decode.js'
 import type { RecordPlace } from './answer-store.js'
-import { optimisticFile, type Revisioned } from './optimistic-file.js'
-
-/** One caller's word. The caller is a digest, as in the names of budgets. */
-interface Entry {
-  caller: string
-  useful: boolean
-  at: string
-}
-
-interface State extends Revisioned {
-  version: 1
-  said: Entry[]
-}
+import { optimisticFile } from './optimistic-file.js'
 
 export interface FeedbackCounts {
   useful: number
@@ -33,11 +21,16 @@ export interface Feedback extends FeedbackCounts {
 const mostCallers = 1_000
 const maximumBytes = 1_000_000
 
+/** One caller's word. The caller is a digest, as in the names of budgets. */
+const entry = read.object({ caller: read.string(64), useful: read.boolean, at: read.string(40) })
+
 const shape = read.object({
   version: read.oneOf(1),
-  said: read.array(read.object({ caller: read.string(64), useful: read.boolean, at: read.string(40) }), mostCallers),
+  said: read.array(entry, mostCallers),
   revision: read.optional(read.count),
 })
+
+type State = read.Decoded<typeof shape>
 
 const decode = (bytes: Uint8Array): State => decodeVersioned(bytes, shape, 'the feedback on an answer')
 
@@ -60,7 +53,7 @@ export async function readFeedback(
 /** A caller's newer word replaces its older one. Resolves when the word was read back. */
 export async function keepFeedback(
   place: RecordPlace,
-  { caller, useful }: Pick<Entry, 'caller' | 'useful'>,
+  { caller, useful }: Pick<read.Decoded<typeof entry>, 'caller' | 'useful'>,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<FeedbackCounts> {

@@ -10,7 +10,7 @@ import { readAtRevision, writeIfUnchanged } from './conditional-write.js'
 
 /** The state contains its own revision, so that one read returns both. Older versions did not write it. */
 export interface Revisioned {
-  revision?: number
+  revision?: number | undefined
 }
 
 export interface OptimisticFile<T> {

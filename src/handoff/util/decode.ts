@@ -3,6 +3,9 @@
 
 export type Decoder<T> = (value: unknown, at: string) => T
 
+/** The type that a decoder returns: a shape is declared once, as its decoder. */
+export type Decoded<D extends Decoder<unknown>> = ReturnType<D>
+
 /** Not a HandoffError: the caller knows what the file means and adds it to the message. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError'
@@ -83,10 +86,10 @@ export function optional<T>(decoder: Decoder<T>): Decoder<T> & { optional: true 
 }
 
 type Fields = Record<string, Decoder<unknown>>
-type Optional<F extends Fields> = { [K in keyof F]: F[K] extends { optional: true } ? K : never }[keyof F]
-type Shape<F extends Fields> = { [K in Exclude<keyof F, Optional<F>>]: ReturnType<F[K]> } & {
-  [K in Optional<F>]?: ReturnType<F[K]>
-}
+/** The type of what an object is decoded to. An optional field may also be undefined; it is not written as JSON then. */
+type Shape<F extends Fields> = {
+  [K in keyof F as F[K] extends { optional: true } ? never : K]: ReturnType<F[K]>
+} & { [K in keyof F as F[K] extends { optional: true } ? K : never]?: ReturnType<F[K]> | undefined }
 
 export function object<F extends Fields>(fields: F): Decoder<Shape<F>> {
   return (value, at) => {

@@ -1,10 +1,10 @@
 // Asks the model for the words of an answer: within its context, once more where thinking left too little room, and counted whatever comes of it.
 
 import type { AppContext } from '../context.js'
-import type { Usage } from '../domain/answer.js'
 import { type Block, fitBlocks } from '../domain/answers/fit-blocks.js'
 import { answerTokens } from '../domain/answers/question-cost.js'
 import type { Model, ModelReply, ModelRequest } from '../domain/ports.js'
+import type { Usage } from '../domain/usage.js'
 
 interface FittedRequest {
   messages: ModelRequest['messages']

@@ -37,7 +37,7 @@ export function chatAnswer(app: App, answer: Answer): ChatAnswer {
   }
 }
 
-function usageOf(usage: { inputTokens: number; outputTokens: number; cachedInputTokens?: number }): Usage {
+function usageOf(usage: { inputTokens: number; outputTokens: number; cachedInputTokens?: number | undefined }): Usage {
   const { inputTokens, outputTokens, cachedInputTokens = 0 } = usage
   return {
     prompt_tokens: inputTokens,

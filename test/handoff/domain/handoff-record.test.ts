@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeAnswer, encodeAnswer } from '../../../src/handoff/domain/answers/answer-codec.js'
+import { decodeAnswer, encodeAnswer } from '../../../src/handoff/domain/answer.js'
 import { isHandoffError } from '../../../src/handoff/domain/errors.js'
 import {
   decodeHandoff,

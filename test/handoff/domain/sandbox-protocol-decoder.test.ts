@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isHandoffError } from '../../../src/handoff/domain/errors.js'
-import type { ProgramRecord } from '../../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramRecord } from '../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import { createRecordReader } from '../../../src/handoff/domain/sandbox-protocol-decoder.js'
 
 function read(pieces: string[], limits?: { line: number; total: number }): ProgramRecord[] {

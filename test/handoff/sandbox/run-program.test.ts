@@ -1,7 +1,8 @@
 // What the host makes of a sandbox program's end: its records, its failure, an early end, and secrets in any of them.
 import { expect, test } from 'vitest'
 import type { Sandbox } from '../../../src/handoff/domain/ports.js'
-import type { ProgramRecord, ProgramTask } from '../../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramTask } from '../../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramRecord } from '../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import { type LoadProgram, type ProgramName, runProgram } from '../../../src/handoff/sandbox/run-program.js'
 
 const secret = 'token-of-the-mount-0123456789'

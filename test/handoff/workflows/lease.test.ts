@@ -1,7 +1,7 @@
 // A question is held for a minute at a time: its holder renews the lease, and after a crash another process has it within that minute.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ClaimedAnswer } from '../../../src/handoff/domain/answer.js'
-import { decodeAnswer } from '../../../src/handoff/domain/answers/answer-codec.js'
+import { decodeAnswer } from '../../../src/handoff/domain/answer.js'
 import {
   type AnswerRequest,
   answerQuestion,

@@ -1,10 +1,10 @@
 // A call to a model's service: the limit of the reply, attempts, waits between them, and the reply.
 import type OpenAI from 'openai'
-import type { Usage } from '../../domain/answer.js'
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
 import { tokenEstimatorFor } from '../../domain/estimate-tokens.js'
 import { effortFor, mayThink, replyLimit } from '../../domain/model-limits.js'
 import type { ModelReply, ModelRequest } from '../../domain/ports.js'
+import type { Usage } from '../../domain/usage.js'
 import { lazy } from '../../util/lazy.js'
 import { doubled, type Pause, retry } from '../../util/retry.js'
 import { systemClock } from '../system-clock.js'

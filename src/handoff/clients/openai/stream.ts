@@ -3,7 +3,7 @@
 // The package hides some failures. An aborted stream ends like a finished one, an HTML page is a stream without chunks, and a stream may stall for
 // ever. So this file checks timeouts, the content type and how the stream ended.
 import type OpenAI from 'openai'
-import type { Usage } from '../../domain/answer.js'
+import type { Usage } from '../../domain/usage.js'
 import { parseJson } from '../../util/decode.js'
 import type { Parameters } from './parameters.js'
 import type { Watchdog } from './watch.js'

@@ -8,7 +8,7 @@ import { correctionBlock } from '../corrections/correction-prompt.js'
 import { cleanLine, cleanText, cutText } from '../markdown/clean-text.js'
 import type { ModelRequest } from '../ports.js'
 import { fileBlock, pathText, textBlock } from '../prompt-blocks.js'
-import type { Card, Searched } from '../sandbox-protocol.js'
+import type { Card, Searched } from '../sandbox-protocol-decoder.js'
 import { type Block, dropOrder, linesDropOrder } from './fit-blocks.js'
 import { withoutWrapping } from './parse-reply.js'
 

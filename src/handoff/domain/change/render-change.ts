@@ -1,12 +1,13 @@
 // The comment about a pull request: what it changes, in a few cited sentences; what depends on it and is not touched; and the rest folded, so that it
 // fills one screen at most.
-import type { Cost } from '../answer.js'
+
 import { type AnswerPlace, permalink } from '../answers/permalinks.js'
 import type { Diagram } from '../graph/diagram.js'
 import { diagramMarkdown } from '../graph/diagram-markdown.js'
 import { codeSpan } from '../markdown/escape.js'
 import { safeInline, safeTable } from '../markdown/sanitize.js'
 import { statementMarkdown } from '../summary/render-summary.js'
+import type { Cost } from '../usage.js'
 import type { ChangedFile, Ripple } from './change.js'
 import type { ChangePart } from './change-parts.js'
 import type { ChangeReport } from './change-report.js'

@@ -36,7 +36,7 @@ function cut(excerpt: Excerpt, { from, to }: Citation): Cited {
 }
 
 export function covers(
-  piece: { path: string; commit?: string; from: number; lines: string[] },
+  piece: { path: string; commit?: string | undefined; from: number; lines: string[] },
   place: Pick<Citation, 'path' | 'from' | 'to' | 'commit'>,
 ): boolean {
   const sameCommit = place.commit === undefined || piece.commit === place.commit

@@ -6,58 +6,47 @@ import { digestLines } from '../citations/digest-lines.js'
 import { HandoffError } from '../errors.js'
 import { decodeVersioned } from '../handoff-record.js'
 import { cleanText } from '../markdown/clean-text.js'
-import type { Relocation } from '../sandbox-protocol.js'
+import type { Relocation } from '../sandbox-protocol-decoder.js'
 import { placeKey } from '../summary/keep-statements.js'
 import { findMentions } from '../summary/path-mentions.js'
 import { type Evidence, evidenceShape, rows } from '../summary/summary-record.js'
 
-export interface Correction {
+export const correctionLimits = { text: 1_000, corrections: 200, places: 60, bytes: 4_000_000 } as const
+
+const shape = read.object({
   /** The comment that wrote it: `issue-123`. A repeated delivery writes the same correction. */
-  id: string
+  id: read.pattern(/^[a-z]+-\d{1,16}$/, 'the id of a correction'),
   /** When it was written, and the login of the person who wrote it. */
-  at: string
-  by: string
-  text: string
+  at: read.time,
+  by: read.string(200),
+  text: read.string(correctionLimits.text),
   /** The answer that it is about; absent if it is about the summary. */
-  answer?: string
+  answer: read.optional(read.pattern(/^[0-9a-f]{32}$/, 'an answer id')),
   /** The git host's number of the repository: a name can be reused by another one. */
-  repositoryId?: string
+  repositoryId: read.optional(read.string(40)),
   /** The commit that the places are of. */
-  commit: string
-  places: Evidence[]
-}
+  commit: read.objectId,
+  places: read.array(evidenceShape, correctionLimits.places),
+})
+
+export type Correction = read.Decoded<typeof shape>
 
 /** What of it is shown to people. */
 export type ShownCorrection = Omit<Correction, 'places' | 'repositoryId'> & {
   places: readonly Pick<Evidence, 'path' | 'from' | 'to'>[]
 }
 
-export const correctionLimits = { text: 1_000, corrections: 200, places: 60, bytes: 4_000_000 } as const
-
-const shape: read.Decoder<Correction> = read.object({
-  id: read.pattern(/^[a-z]+-\d{1,16}$/, 'the id of a correction'),
-  at: read.time,
-  by: read.string(200),
-  text: read.string(correctionLimits.text),
-  answer: read.optional(read.pattern(/^[0-9a-f]{32}$/, 'an answer id')),
-  repositoryId: read.optional(read.string(40)),
-  commit: read.objectId,
-  places: read.array(evidenceShape, correctionLimits.places),
-})
-
 const list = read.array(shape, correctionLimits.corrections)
-
-/** Corrections as they hold for one run; `ended` are those whose lines its commit does not have. */
-export interface HeldCorrections {
-  corrections: Correction[]
-  ended: string[]
-}
 
 const held = read.object({
   version: read.oneOf(1),
   corrections: list,
+  /** Corrections whose lines the run's commit does not have. */
   ended: read.array(read.string(100), correctionLimits.corrections),
 })
+
+/** Corrections as they hold for one run. */
+export type HeldCorrections = Omit<read.Decoded<typeof held>, 'version'>
 
 /** Throws `corrupt` or `unknown-version`. */
 export const decodeCorrections = (bytes: Uint8Array): HeldCorrections =>

@@ -3,35 +3,6 @@
 import * as read from '../../util/decode.js'
 import { compareText } from '../../util/text.js'
 
-export interface DiagramNode {
-  /** A directory with a slash at its end, or a file. The top is `./`: its own files. */
-  path: string
-  /** The files that it stands for and that import or are imported. */
-  files: number
-}
-
-export interface DiagramEdge {
-  /** Indices of nodes. */
-  from: number
-  to: number
-  /** How many files of `from` import files of `to`. */
-  imports: number
-  /** One of them: the line of an import. */
-  path: string
-  line: number
-}
-
-/** `analysis/diagram.json` */
-export interface Diagram {
-  version: 1
-  commit: string
-  nodes: DiagramNode[]
-  /** The strongest first. */
-  edges: DiagramEdge[]
-  /** Edges between these nodes that are not drawn, because there are too many. */
-  edgesLeftOut: number
-}
-
 export interface ImportEdge {
   from: string
   to: string
@@ -44,6 +15,43 @@ const nodeLimit = 30
 /** More lines cannot be followed by eye. */
 export const mostEdges = 40
 const edgeLimit = 60
+
+const path = read.string(8_192)
+
+const node = read.object({
+  /** A directory with a slash at its end, or a file. The top is `./`: its own files. */
+  path,
+  /** The files that it stands for and that import or are imported. */
+  files: read.count,
+})
+
+export type DiagramNode = read.Decoded<typeof node>
+
+const edge = read.object({
+  /** Indices of nodes. */
+  from: read.count,
+  to: read.count,
+  /** How many files of `from` import files of `to`. */
+  imports: read.count,
+  /** One of them: the line of an import. */
+  path,
+  line: read.count,
+})
+
+export type DiagramEdge = read.Decoded<typeof edge>
+
+export const diagramShape = read.object({
+  version: read.oneOf(1),
+  commit: read.objectId,
+  nodes: read.array(node, nodeLimit),
+  /** The strongest first. */
+  edges: read.array(edge, edgeLimit),
+  /** Edges between these nodes that are not drawn, because there are too many. */
+  edgesLeftOut: read.count,
+})
+
+/** `analysis/diagram.json` */
+export type Diagram = read.Decoded<typeof diagramShape>
 
 /** Opens the heaviest directory again and again while its parts still fit. */
 export function drawDiagram(commit: string, imports: readonly ImportEdge[]): Diagram {
@@ -115,19 +123,6 @@ function connect(commit: string, groups: readonly Group[], imports: readonly Imp
     edgesLeftOut: all.length - drawn.length,
   }
 }
-
-const path = read.string(8_192)
-
-export const diagramShape = read.object({
-  version: read.oneOf(1),
-  commit: read.objectId,
-  nodes: read.array(read.object({ path, files: read.count }), nodeLimit),
-  edges: read.array(
-    read.object({ from: read.count, to: read.count, imports: read.count, path, line: read.count }),
-    edgeLimit,
-  ),
-  edgesLeftOut: read.count,
-})
 
 /** A sandbox or a file says this: each name must be of the commit. Undefined when it has no edge. */
 export function checkDiagram(diagram: Diagram, exists: (path: string) => boolean): Diagram | undefined {

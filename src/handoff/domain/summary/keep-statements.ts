@@ -1,7 +1,7 @@
 // Which statements of an earlier summary are still supported. A statement lives as long as its evidence: it stays word for word while its lines
 // are there, and is lost with any of them, or with a path that it names.
 
-import type { Relocation } from '../sandbox-protocol.js'
+import type { Relocation } from '../sandbox-protocol-decoder.js'
 import { type PathIndex, parentOf } from './path-index.js'
 import { mapMentions } from './path-mentions.js'
 import {

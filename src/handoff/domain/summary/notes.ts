@@ -7,16 +7,20 @@ import { decodeVersioned } from '../handoff-record.js'
 import { type Messages, promptVersion } from './summary-prompt.js'
 import { rows } from './summary-record.js'
 
-export interface Note {
-  key: string
-  /** The model's reply as it came. It is checked against the commit each time that it is used. */
-  text: string
-  /** True if a limit cut the reply. */
-  cut?: boolean
-}
-
 export const notesLimit = 4_000_000
 const limits = { notes: 5_000, text: 60_000 }
+
+const note = read.object({
+  key: read.sha256,
+  /** The model's reply as it came. It is checked against the commit each time that it is used. */
+  text: read.string(limits.text),
+  /** True if a limit cut the reply. */
+  cut: read.optional(read.boolean),
+})
+
+export type Note = read.Decoded<typeof note>
+
+const shape = read.object({ version: read.oneOf(1), notes: read.array(note, limits.notes) })
 
 /** The file as a map from key to note, oldest first. */
 export type Notes = Map<string, Note>
@@ -24,14 +28,6 @@ export type Notes = Map<string, Note>
 export function noteKey(model: string, messages: Messages): string {
   return hash('sha256', JSON.stringify([promptVersion, model, messages.map(({ content }) => content)]))
 }
-
-const shape = read.object({
-  version: read.oneOf(1),
-  notes: read.array(
-    read.object({ key: read.sha256, text: read.string(limits.text), cut: read.optional(read.boolean) }),
-    limits.notes,
-  ),
-})
 
 /** Throws `corrupt` or `unknown-version`. */
 export function decodeNotes(bytes: Uint8Array): Notes {

@@ -1,7 +1,6 @@
 // `analysis/summary.json`: the summary as sections of statements. A statement is a sentence with the citations that support it; it is true of a
 // newer commit as long as its cited lines are there.
 import * as read from '../../util/decode.js'
-import type { Citation } from '../answer.js'
 import { decodeVersioned } from '../handoff-record.js'
 import { cleanModelText } from './clean-model-text.js'
 
@@ -11,48 +10,6 @@ export const headings = [
   'Where to start reading',
   'How to build, test and run it, and its risks',
 ] as const
-
-/** Lines that support a statement, at the summary's commit. `digest` is the sha256 of the lines. */
-export type Evidence = Required<Pick<Citation, 'path' | 'from' | 'to' | 'blob' | 'digest'>>
-
-export interface Statement {
-  /** One sentence as Markdown on one line, without its citations. */
-  text: string
-  /** Empty for the first statement of a section at most. */
-  citations: Evidence[]
-  /** Files and directories that the sentence names; it is lost with any of them. */
-  names?: string[]
-  /** Begins a paragraph or a list item; otherwise it continues the paragraph. */
-  opens?: 'paragraph' | 'item'
-}
-
-export interface Section {
-  heading: string
-  statements: Statement[]
-}
-
-/** Words that people would use for a directory, for the search. */
-export interface DirectoryWords {
-  /** `''` is the top. */
-  directory: string
-  words: string[]
-}
-
-export interface SummaryRecord {
-  version: 1
-  /** The commit that the citations are of. A later run whose commit changes nothing of this keeps the file as it is. */
-  commit: string
-  model: string
-  /** The version of the prompts. */
-  prompts: number
-  /** The limit in tokens under which files may have been left out. */
-  inputTokens: number
-  /** The four sections, in the order of `headings`. */
-  sections: Section[]
-  /** Top-level directories that no statement covers. */
-  directories: string[]
-  words: DirectoryWords[]
-}
 
 export const summaryRecordLimits = {
   bytes: 2_000_000,
@@ -84,6 +41,9 @@ const place = read.object({
   digest: read.sha256,
 })
 
+/** Lines that support a statement, at the summary's commit. `digest` is the sha256 of the lines. */
+export type Evidence = read.Decoded<typeof place>
+
 export const evidenceShape: read.Decoder<Evidence> = (value, at) => {
   const found = place(value, at)
   if (found.to < found.from || found.to - found.from >= limits.lines)
@@ -94,37 +54,55 @@ export const evidenceShape: read.Decoder<Evidence> = (value, at) => {
 /** Cleaned again, because the file may have been changed by others. */
 const sentence: read.Decoder<string> = (value, at) => cleanSentence(read.string(limits.text)(value, at))
 
-export const statementShape: read.Decoder<Statement> = read.object({
+export const statementShape = read.object({
+  /** One sentence as Markdown on one line, without its citations. */
   text: sentence,
+  /** Empty for the first statement of a section at most. */
   citations: read.array(evidenceShape, limits.citations),
+  /** Files and directories that the sentence names; it is lost with any of them. */
   names: read.optional(read.array(read.string(limits.path), limits.names)),
+  /** Begins a paragraph or a list item; otherwise it continues the paragraph. */
   opens: read.optional(read.oneOf('paragraph', 'item')),
 })
 
-const wordsShape: read.Decoder<DirectoryWords> = read.object({
+export type Statement = read.Decoded<typeof statementShape>
+
+/** Words that people would use for a directory, for the search. */
+const directoryWords = read.object({
+  /** `''` is the top. */
   directory: read.string(limits.path),
   words: read.array(read.string(60), limits.words),
 })
 
+export type DirectoryWords = read.Decoded<typeof directoryWords>
+
+const section = read.object({ heading: read.string(200), statements: read.array(statementShape, limits.statements) })
+
+export type Section = read.Decoded<typeof section>
+
 const sections: read.Decoder<Section[]> = (value, at) => {
-  const found = read.array(
-    read.object({ heading: read.string(200), statements: read.array(statementShape, limits.statements) }),
-    headings.length,
-  )(value, at)
+  const found = read.array(section, headings.length)(value, at)
   if (found.length !== headings.length) throw new read.DecodeError(`${at} does not have ${headings.length} sections`)
   return found.map(({ statements }, index) => ({ heading: headings[index]!, statements: statements.filter(isSaid) }))
 }
 
 const shape = read.object({
   version: read.oneOf(1),
+  /** The commit that the citations are of. A later run whose commit changes nothing of this keeps the file as it is. */
   commit: read.objectId,
   model: read.string(300),
+  /** The version of the prompts. */
   prompts: read.count,
+  /** The limit in tokens under which files may have been left out. */
   inputTokens: read.count,
+  /** The four sections, in the order of `headings`. */
   sections,
+  /** Top-level directories that no statement covers. */
   directories: read.array(read.string(limits.path), limits.directories),
-  words: read.array(wordsShape, limits.directories),
+  words: read.array(directoryWords, limits.directories),
 })
+
+export type SummaryRecord = read.Decoded<typeof shape>
 
 /** Throws `corrupt` or `unknown-version`. */
 export function decodeSummaryRecord(bytes: Uint8Array): SummaryRecord {
@@ -134,10 +112,10 @@ export function decodeSummaryRecord(bytes: Uint8Array): SummaryRecord {
 /** One statement per line, so that people can read the file and diff it. Equal records have equal bytes. */
 export function encodeSummaryRecord(record: SummaryRecord): Uint8Array {
   const { sections: list, words, ...head } = shape(record, '')
-  const section = ({ heading, statements }: Section) =>
+  const written = ({ heading, statements }: Section) =>
     `{"heading":${JSON.stringify(heading)},"statements":${rows(statements)}}`
   const start = JSON.stringify(head).slice(0, -1)
-  const text = `${start},\n"sections":[\n${list.map(section).join(',\n')}\n],\n"words":${rows(words)}}\n`
+  const text = `${start},\n"sections":[\n${list.map(written).join(',\n')}\n],\n"words":${rows(words)}}\n`
   return new TextEncoder().encode(text)
 }
 

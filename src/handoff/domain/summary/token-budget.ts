@@ -1,8 +1,9 @@
 // The limits of a run in tokens and money. The worst-case cost of a request is reserved before it is sent, and the unused part is released
 // with the reply, so that concurrent requests cannot exceed a limit together.
-import type { Cost, Usage } from '../answer.js'
+
 import { HandoffError } from '../errors.js'
 import { costOf, type Prices } from '../model-prices.js'
+import type { Cost, Usage } from '../usage.js'
 
 export interface TokenLimits {
   inputTokens: number

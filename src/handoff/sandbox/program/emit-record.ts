@@ -1,6 +1,7 @@
 // Writes typed records to standard output, and defines the error that ends the program with a record.
 import { writeSync } from 'node:fs'
-import type { ProgramFailure, ProgramRecord } from '../../domain/sandbox-protocol.js'
+import type { ProgramFailure } from '../../domain/sandbox-protocol.js'
+import type { ProgramRecord } from '../../domain/sandbox-protocol-decoder.js'
 
 type RecordBody = ProgramRecord extends infer R ? (R extends { v: 1 } ? Omit<R, 'v'> : never) : never
 

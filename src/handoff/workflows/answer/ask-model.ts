@@ -1,7 +1,7 @@
 // The model calls of an answer, and the parts of its record, for a question about one run and for a comparison of two.
 
 import type { AppContext } from '../../context.js'
-import type { CompletedAnswer, Excerpt, SettledQuestion, Usage } from '../../domain/answer.js'
+import type { CompletedAnswer, Excerpt, SettledQuestion } from '../../domain/answer.js'
 import { chooseMessages, parseChoice, termsMessages } from '../../domain/answers/answer-prompt.js'
 import type { ParsedReply } from '../../domain/answers/parse-reply.js'
 import { parseTerms } from '../../domain/answers/parse-reply.js'
@@ -11,7 +11,8 @@ import { streamFilter } from '../../domain/answers/stream-filter.js'
 import type { Correction } from '../../domain/corrections/correction.js'
 import { costOf } from '../../domain/model-prices.js'
 import type { ModelReply, ModelRequest } from '../../domain/ports.js'
-import type { Card } from '../../domain/sandbox-protocol.js'
+import type { Card } from '../../domain/sandbox-protocol-decoder.js'
+import type { Usage } from '../../domain/usage.js'
 import { sha256 } from '../../store/run-store.js'
 import type { StepTimer } from '../../util/step-timer.js'
 import { answerTokensFor, complete, withText } from '../call-model.js'

@@ -3,8 +3,9 @@ import type { AppContext } from '../../context.js'
 import type { Depth } from '../../domain/answers/depth.js'
 import { maxQuestionCost, type QuestionModel } from '../../domain/answers/question-cost.js'
 import { HandoffError, ignoreFailure } from '../../domain/errors.js'
-import { costOf, type PricedUsage, type Prices } from '../../domain/model-prices.js'
+import { costOf, type Prices } from '../../domain/model-prices.js'
 import type { RunEvent } from '../../domain/run-events.js'
+import type { Usage } from '../../domain/usage.js'
 import type { BudgetLimits } from '../../store/caller-budgets.js'
 
 /** A reservation outlives the work that it is for, and expires by itself when the process dies. */
@@ -23,7 +24,7 @@ export async function reserveBudget(
 ): Promise<Reservation> {
   const { budgets, limits, ports, prices } = context
   const spent = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
-  const amount = (usage: PricedUsage) => ({
+  const amount = (usage: Usage) => ({
     tokens: usage.inputTokens + usage.outputTokens,
     cost: costOf(usage, ports.model.name, prices)?.amount ?? 0,
   })

@@ -1,7 +1,6 @@
 // Has the model say what a pull request changes, from the lines and the ripples that the sandbox found. The run never fails for its sake: what goes
 // wrong here stands in the report.
 import type { AppContext } from '../../context.js'
-import type { Cost, Usage } from '../../domain/answer.js'
 import type { Change } from '../../domain/change/change.js'
 import { changeBlocks, changeMessages, excerptOf, parseChangeReply } from '../../domain/change/change-prompt.js'
 import {
@@ -16,6 +15,7 @@ import { artifact } from '../../domain/run.js'
 import { noCounts, parseStatements } from '../../domain/summary/parse-statements.js'
 import { createPathIndex } from '../../domain/summary/path-index.js'
 import type { FileTable } from '../../domain/survey.js'
+import type { Cost, Usage } from '../../domain/usage.js'
 import { addUsage, complete, estimateMessages, withinContext } from '../call-model.js'
 import type { SummaryArtifacts } from './build-artifacts.js'
 import type { RunFile } from './diagram-file.js'

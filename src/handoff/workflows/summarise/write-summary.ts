@@ -2,7 +2,6 @@
 //
 // A push that takes no statement's lines away and brings nothing new keeps the earlier summary byte for byte and sends no request.
 
-import type { Cost, Usage } from '../../domain/answer.js'
 import type { RunEvent } from '../../domain/run-events.js'
 import { commitFacts } from '../../domain/summary/commit-facts.js'
 import { compareTables } from '../../domain/summary/compare-tables.js'
@@ -21,6 +20,7 @@ import {
   summaryRecordLimits,
 } from '../../domain/summary/summary-record.js'
 import { createTokenBudget } from '../../domain/summary/token-budget.js'
+import type { Cost, Usage } from '../../domain/usage.js'
 import { uncoveredDirectories, withFallback } from './finish-sections.js'
 import { createModelQueue } from './model-queue.js'
 import { limitsTooLow, partialReason, planFresh, reserveForSections, sizeFiles } from './plan-summary.js'

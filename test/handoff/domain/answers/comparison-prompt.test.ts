@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { readPrompt } from '../../../../src/emulators/model/parse-prompt.js'
 import type { CompletedAnswer, Excerpt } from '../../../../src/handoff/domain/answer.js'
-import { decodeAnswer, encodeAnswer } from '../../../../src/handoff/domain/answers/answer-codec.js'
+import { decodeAnswer, encodeAnswer } from '../../../../src/handoff/domain/answer.js'
 import { counterparts, pathChanges, withoutTwins } from '../../../../src/handoff/domain/answers/comparison-diff.js'
 import { compareMessages, verifyComparison } from '../../../../src/handoff/domain/answers/comparison-prompt.js'
 import { answerData, answerMarkdown } from '../../../../src/handoff/domain/answers/render-answer.js'

@@ -7,12 +7,8 @@ import type { SandboxCloudOptions } from '../../../../src/emulators/e2b/server.j
 import type { RecordedRequest } from '../../../../src/emulators/faulty-server.js'
 import { kernelOptions, programFolder } from '../../../../src/emulators/start-all.js'
 import { artifact, makeRunId } from '../../../../src/handoff/domain/run.js'
-import type {
-  FindTask,
-  ProgramRecord,
-  ProgramTask,
-  SummariseTask,
-} from '../../../../src/handoff/domain/sandbox-protocol.js'
+import type { FindTask, ProgramTask, SummariseTask } from '../../../../src/handoff/domain/sandbox-protocol.js'
+import type { ProgramRecord } from '../../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import { isHandoffError, layout, summarise } from '../../../../src/handoff/index.js'
 import { runProgram } from '../../../../src/handoff/sandbox/run-program.js'
 import { type OpenedRun, openRun, openSealed } from '../../../../src/handoff/store/run-access.js'

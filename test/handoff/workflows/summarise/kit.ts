@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto'
 import type { Model, ModelReply, ModelRequest } from '../../../../src/handoff/domain/ports.js'
 import type { RunEvent } from '../../../../src/handoff/domain/run-events.js'
-import type { CitedFile, Relocation } from '../../../../src/handoff/domain/sandbox-protocol.js'
+import type { CitedFile } from '../../../../src/handoff/domain/sandbox-protocol.js'
+import type { Relocation } from '../../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import { decodeNotes, encodeNotes } from '../../../../src/handoff/domain/summary/notes.js'
 import { renderSummary, sectionsMarkdown } from '../../../../src/handoff/domain/summary/render-summary.js'
 import {

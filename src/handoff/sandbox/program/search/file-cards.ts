@@ -1,5 +1,5 @@
 // Cards of the first files, from which a model chooses where the ranking is unsure: path, definitions, one sentence.
-import type { Card } from '../../../domain/sandbox-protocol.js'
+import type { Card } from '../../../domain/sandbox-protocol-decoder.js'
 import { redactedLines } from '../../../domain/source-lines.js'
 import { textOfLine } from './code-regions.js'
 import type { RankedFile } from './rank-regions.js'

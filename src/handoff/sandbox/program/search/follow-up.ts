@@ -2,7 +2,8 @@
 // byte limit and repeat nothing that was shown.
 
 import type { Excerpt } from '../../../domain/answer.js'
-import type { MoreRequest, Search, Searched } from '../../../domain/sandbox-protocol.js'
+import type { MoreRequest, Search } from '../../../domain/sandbox-protocol.js'
+import type { Searched } from '../../../domain/sandbox-protocol-decoder.js'
 import { redactedLines, toUtf8 } from '../../../domain/source-lines.js'
 import { withoutTrailingSlashes } from '../../../util/text.js'
 import type { CommitSource } from './commit-source.js'

@@ -1,6 +1,7 @@
 // Finds the lines of a commit that bear on a question.
 import type { Excerpt } from '../../../domain/answer.js'
-import type { Card, Search, Searched } from '../../../domain/sandbox-protocol.js'
+import type { Search } from '../../../domain/sandbox-protocol.js'
+import type { Card, Searched } from '../../../domain/sandbox-protocol-decoder.js'
 import type { DirectoryWords } from '../../../domain/summary/summary-record.js'
 import type { Outline } from '../../../domain/survey.js'
 import { awaitedLater } from '../../../util/abort.js'

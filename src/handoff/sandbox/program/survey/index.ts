@@ -5,7 +5,8 @@
 // There is no checkout. Files are analyzed while they stream by and are not kept; only the chosen ones are read again.
 // The same commit and limits give the same bytes.
 import { type Diagram, drawDiagram, type ImportEdge } from '../../../domain/graph/diagram.js'
-import type { CitedFile, Relocation, SurveyLimits } from '../../../domain/sandbox-protocol.js'
+import type { CitedFile, SurveyLimits } from '../../../domain/sandbox-protocol.js'
+import type { Relocation } from '../../../domain/sandbox-protocol-decoder.js'
 import type { ChosenText, FileTable, Outline, Survey } from '../../../domain/survey.js'
 import { ProgramError } from '../emit-record.js'
 import { allocateBudget } from './allocate-budget.js'

@@ -4,7 +4,8 @@
 // that did not change they count only with their digest: the sandbox that showed them may have been taken over, and its lines end here.
 import { hash } from 'node:crypto'
 import { normalizeLine } from '../../../domain/citations/digest-lines.js'
-import type { CitedFile, Relocation } from '../../../domain/sandbox-protocol.js'
+import type { CitedFile } from '../../../domain/sandbox-protocol.js'
+import type { Relocation } from '../../../domain/sandbox-protocol-decoder.js'
 import { redactSecrets } from '../../../domain/secrets/redact-file.js'
 import { decodeText, sanitizeText } from './decode-text.js'
 import type { BlobReader } from './git-objects.js'

@@ -1,7 +1,8 @@
 // Two commits of a repository: what was cited in the first is found again in the second, or said to be changed or gone.
 import { describe, expect, it } from 'vitest'
 import { digestLines } from '../../../../../src/handoff/domain/citations/digest-lines.js'
-import type { CitedFile, Relocation } from '../../../../../src/handoff/domain/sandbox-protocol.js'
+import type { CitedFile } from '../../../../../src/handoff/domain/sandbox-protocol.js'
+import type { Relocation } from '../../../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import { decodeRecord } from '../../../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import { survey } from '../../../../../src/handoff/sandbox/program/survey/index.js'
 import { type Files, makeRepository } from '../../../../support/repository.js'
