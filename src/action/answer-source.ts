@@ -37,9 +37,9 @@ function createRequest(job: Job, inquiry: Inquiry, { name }: RunPlace): AnswerRe
     question: {
       text: inquiry.text,
       asker: inquiry.asker,
-      ...(inquiry.thread === undefined ? {} : { thread: inquiry.thread }),
+      thread: inquiry.thread,
       ...(inquiry.fresh ? { fresh: true } : {}),
-      ...(inquiry.depth === undefined ? {} : { depth: inquiry.depth }),
+      depth: inquiry.depth,
     },
     labels: { owner: job.owner },
   }

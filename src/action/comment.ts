@@ -70,7 +70,7 @@ async function renderComment(
     summaryUrl: handoff.requestedBy?.workflowRun ?? workflowRunUrl(context),
     cost: handoff.cost,
     model: handoff.model.name,
-    ...(handoff.partial === undefined ? {} : { partial: handoff.partial }),
+    partial: handoff.partial,
   })
   const ofSummary = corrections.filter(({ answer }) => answer === undefined)
   const [body = ''] = correctComments([`${summaryMarker}\n${text}`], ofSummary, linkPlace(job))

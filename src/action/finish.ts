@@ -72,7 +72,7 @@ export async function stopConversation(
     clock: systemClock,
     onNotice: (text) => runner.info(text),
     error: new HandoffError('cancelled', 'The job ended before there was an answer.'),
-    ...(left.answerComment === undefined ? {} : { comment: left.answerComment }),
+    comment: left.answerComment,
     signal,
   })
   runner.info(`The comment of the answer says: ${state}.`)

@@ -41,7 +41,7 @@ export interface Job {
 
 export interface JobContext {
   appContext: AppContext
-  cloneToken?: string
+  cloneToken?: string | undefined
 }
 
 /** Does no I/O. One error lists all missing inputs. */
@@ -63,11 +63,11 @@ export function createJobContext(
       listen(event)
     },
     secrets: secretValues(job.runner),
-    ...(cloneToken === undefined ? {} : { cloneToken }),
+    cloneToken,
   })
   // Saved before a sandbox is created: a sandbox whose create reply is lost has this label too.
   job.saver.owner(job.owner)
-  return { appContext, ...(cloneToken === undefined ? {} : { cloneToken }) }
+  return { appContext, cloneToken }
 }
 
 /** Needs only the drive9 key. */

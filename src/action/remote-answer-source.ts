@@ -43,9 +43,9 @@ function requestBody(job: Job, inquiry: Inquiry, { name }: RunPlace) {
     repository: job.context.repository,
     ...name,
     question: inquiry.text,
-    ...(inquiry.thread === undefined ? {} : { thread: inquiry.thread }),
+    thread: inquiry.thread,
     ...(inquiry.fresh ? { fresh: true } : {}),
-    ...(inquiry.depth === undefined ? {} : { depth: inquiry.depth }),
+    depth: inquiry.depth,
   }
 }
 
@@ -117,7 +117,7 @@ function toHandoffError(host: string, { status, headers }: Omit<Received, 'body'
   const next = text(said['next']) ?? adviceForStatus(status)
   const waitMs = retryAfterMs(headers.get('retry-after'), Date.now())
   return new HandoffError(known, text(said['detail']) ?? `The service at ${host} answered ${status}.`, {
-    ...(next === undefined ? {} : { next }),
+    next,
     ...(waitMs === undefined ? {} : { retryAfterSeconds: waitMs / 1_000 }),
   })
 }
@@ -175,10 +175,10 @@ function parseReply(body: unknown, { note }: RunPlace): Reply {
     searched: [],
     rounds: 1,
     usage: data.usage,
-    ...(data.cost === undefined ? {} : { cost: data.cost }),
+    cost: data.cost,
     seconds: data.seconds ?? {},
-    ...(data.depth === undefined ? {} : { depth: data.depth }),
-    ...(data.reusedFrom === undefined ? {} : { reusedFrom: data.reusedFrom }),
+    depth: data.depth,
+    reusedFrom: data.reusedFrom,
   }
   const notes = note ?? (data.behind ? `The head ${data.behind.head.slice(0, 7)} has no run yet.` : undefined)
   const corrections = (data.corrections ?? []).map((one) => ({ ...one, commit: record.commit }))

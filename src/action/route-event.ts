@@ -21,7 +21,7 @@ export interface CommitRequest {
   pull?: number
   baseRef?: string
   /** The head of the base branch when the event happened. */
-  baseSha?: string
+  baseSha?: string | undefined
 }
 
 export interface CommentQuestion {
@@ -174,7 +174,7 @@ function routeComment(context: Context, options: Options): Route {
 
 const commitField = (value: unknown) => {
   const [baseSha] = commits(value)
-  return baseSha === undefined ? {} : { baseSha }
+  return { baseSha }
 }
 
 const text = (value: unknown) => (typeof value === 'string' ? value : '')

@@ -22,7 +22,7 @@ export async function summariseCommit(job: Job, wanted: CommitRequest): Promise<
   )
   const open = createJobContext(job)
   const base = await mergeBase(job, wanted)
-  const request = { ...createRequest(job, wanted, open), ...(base === undefined ? {} : { base }) }
+  const request = { ...createRequest(job, wanted, open), base }
   await reportResult(job, await summarise(request, open.appContext, job.signal))
 }
 
@@ -40,7 +40,7 @@ function createRequest(job: Job, wanted: CommitRequest, open: JobContext): Summa
     requestedBy: { workflowRun: workflowRunUrl(context), actor: context.actor },
     labels: { owner: job.owner },
     links: { serverUrl: context.serverUrl, permalinks: 'github' },
-    ...(open.cloneToken === undefined ? {} : { cloneToken: open.cloneToken }),
+    cloneToken: open.cloneToken,
   }
 }
 

@@ -85,7 +85,7 @@ async function bothWorkflows(
   terminal.heading(`Summarise ${subject.title} at ${commit.sha.slice(0, 12)}`)
   if (subject.note) terminal.line(`  ${subject.note}`)
   const attempt = `demo-${context.ports.uniqueId()}`
-  const token = cloneToken === undefined ? {} : { cloneToken }
+  const token = { cloneToken }
   const summary = await summarise({ commit, attempt, form: 'tar', ...token }, context, signal)
   terminal.heading(`Ask: ${question.length > 200 ? `${question.slice(0, 200)}…` : question}`)
   const answer = await answerQuestion(askRequest(commit, summary, question), context, signal)

@@ -87,7 +87,7 @@ export function prunedAsJson(plan: PrunePlan, done: readonly PruneResult[]): str
     kind: item.kind,
     name: item.name,
     outcome,
-    ...(why === undefined ? {} : { why }),
+    why,
   }))
   return `${JSON.stringify({ ...planData(plan), done: results })}\n`
 }

@@ -11,7 +11,14 @@ import type { OpenClouds } from './resolve-clouds.js'
 const execute = promisify(execFile)
 
 type Target =
-  | { kind: 'path'; directory: string; sha: string; branch?: string; repository: Repository; dirty: boolean }
+  | {
+      kind: 'path'
+      directory: string
+      sha: string
+      branch?: string | undefined
+      repository: Repository
+      dirty: boolean
+    }
   | { kind: 'url'; url: string; repository: Repository; at?: string }
 
 const address = /^[a-z][a-z+.-]*:\/\//i
@@ -105,7 +112,7 @@ async function pathTarget(directory: string): Promise<Target> {
     sha,
     repository: parseRepository(`local/${name}`, 'localhost'),
     dirty: status !== '',
-    ...(branch === undefined ? {} : { branch }),
+    branch,
   }
 }
 

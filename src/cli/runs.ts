@@ -107,7 +107,7 @@ function page({ limit, after }: Flags) {
     throw new HandoffError('invalid-input', '--limit is not a number from 1 to 999.', {
       next: 'See npm run runs -- --help.',
     })
-  return { limit: Number(limit), ...(after === undefined ? {} : { cursor: after }) }
+  return { limit: Number(limit), cursor: after }
 }
 
 const listed = (rows: string[], none: string, next: string | undefined) =>

@@ -20,11 +20,11 @@ export interface AppContext {
   limits: {
     /** Input tokens and money that one summary may cost. */
     inputTokens: number
-    maxCost?: number
+    maxCost?: number | undefined
     /** How deep a question is looked into that does not say it; normal when absent. */
-    depth?: Depth
+    depth?: Depth | undefined
     /** Requests to the model that one summary sends at once; 8 when absent. */
-    modelRequests?: number
+    modelRequests?: number | undefined
     /** How long a workflow may take; a sandbox never outlives it by more than a minute. */
     deadlineMs: number
     /** When a sandbox that answers ends by itself, in milliseconds since 1970, where a minute after the deadline is too late. */
@@ -36,9 +36,9 @@ export interface AppContext {
   journal?: Journal
   prices?: Prices
   /** What the team wants the model to know: a note, and no rule. */
-  instructions?: string
+  instructions?: string | undefined
   /** What the drive9 program in a sandbox must hash to, where that is pinned. */
-  drive9Sha256?: string
+  drive9Sha256?: string | undefined
   /** Takes work that must end, and that the answer need not wait for. Without it the answer waits. */
   background?: (work: Promise<unknown>) => void
   /** Takes our own keys, and what has the shape of a credential, out of foreign text that is stored. */

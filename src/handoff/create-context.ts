@@ -2,7 +2,7 @@
 // clients that not every question needs, are loaded when their first call needs them.
 import { randomBytes } from 'node:crypto'
 import { makeDrive } from './clients/drive9/client.js'
-import type { SandboxSettings } from './clients/e2b/sdk-calls.js'
+import type { ClientSettings } from './clients/e2b/sdk-calls.js'
 import type { GitHostConfig } from './clients/git/ls-remote.js'
 import { makeModel } from './clients/openai/client.js'
 import { systemClock } from './clients/system-clock.js'
@@ -22,7 +22,7 @@ interface Wiring {
   program: LoadProgram
   emit: (event: RunEvent) => void
   /** Opens private repositories for reading; only ever sent to the origin of the clone address. */
-  cloneToken?: string
+  cloneToken?: string | undefined
   /** Further secrets of the entry point. They are redacted in what the model reads and writes, and in what is stored. */
   secrets?: readonly string[]
   /** Redacts secrets in text, also those that only the entry point knows. */
@@ -50,9 +50,9 @@ export function createContext(settings: Settings, wiring: Wiring): AppContext {
     budgets: noBudgets,
     program: wiring.program,
     root: drive.root,
-    limits: { ...limits, ...(model.concurrency === undefined ? {} : { modelRequests: model.concurrency }) },
-    ...(settings.sandboxes.binary.sha256 === undefined ? {} : { drive9Sha256: settings.sandboxes.binary.sha256 }),
-    ...(settings.instructions === undefined ? {} : { instructions: settings.instructions }),
+    limits: { ...limits, modelRequests: model.concurrency },
+    drive9Sha256: settings.sandboxes.binary.sha256,
+    instructions: settings.instructions,
     ...(model.prices ? { prices: model.prices } : {}),
     ...(settings.journal ? { journal: journalLater({ server: drive.server, key: drive.apiKey }) } : {}),
     redact: wiring.redact ?? makeRedactor(secrets),
@@ -78,7 +78,7 @@ export function createCorrectContext(
   }
 }
 
-function sandboxesLater(settings: SandboxSettings): Sandboxes {
+function sandboxesLater(settings: ClientSettings): Sandboxes {
   const sandboxes = lazy(async () => (await import('./clients/e2b/client.js')).makeSandboxes(settings))
   return {
     open: async (...call) => (await sandboxes()).open(...call),

@@ -134,7 +134,7 @@ function parsedSettings(environment: Environment) {
   } catch (error) {
     if (!isHandoffError(error, 'invalid-input')) throw error
     const { message, next } = error
-    throw new HandoffError('missing-setting', message, { cause: error, ...(next === undefined ? {} : { next }) })
+    throw new HandoffError('missing-setting', message, { cause: error, next })
   }
 }
 
@@ -152,7 +152,7 @@ function reportKeyRefusals<T extends object>(client: T, code: Product.ErrorCode)
     const ours = isHandoffError(error, 'unauthorized') || isHandoffError(error, 'forbidden')
     if (!ours) return error
     const { message, next } = error
-    return new HandoffError(code, message, { cause: error, ...(next === undefined ? {} : { next }) })
+    return new HandoffError(code, message, { cause: error, next })
   }
   return new Proxy(client, {
     get(target, name) {

@@ -34,7 +34,7 @@ export function contextForRequest(
   request: Pick<RequestTime, 'workBy' | 'background'> & {
     emit: (event: Product.RunEvent) => void
     /** Sent on to the model service. */
-    trace?: string
+    trace?: string | undefined
   },
 ): Product.AppContext {
   const { ports, limits } = context

@@ -17,7 +17,7 @@ interface Bearer {
 /** `*`, `owner/*` or `owner/name`, in lower case, with the repository id if one is pinned. */
 export interface Pattern {
   name: string
-  id?: string
+  id?: string | undefined
 }
 
 export interface ServiceSettings {
@@ -25,7 +25,7 @@ export interface ServiceSettings {
   /** Jobs of these repositories may ask, each about its own. */
   oidc?: { issuer: string; audience: string; repositories: Pattern[] }
   /** People sign in with GitHub, and may ask about those of these repositories that they may read. */
-  signIn?: { clientId: string; clientSecret: string; sessionSecret: string; repositories: Pattern[] }
+  signIn?: { clientId: string; clientSecret: string; sessionSecret: string; repositories: Pattern[] } | undefined
   webhookSecrets: string[]
   /** Of E2B's webhook. */
   e2bWebhookSecrets: string[]
@@ -33,15 +33,15 @@ export interface ServiceSettings {
   queue: 'vercel' | 'memory'
   /** The address of the queues' API, where it is not Vercel's own. */
   queueUrl?: string
-  github: { apiUrl: string; serverUrl: string; token?: string; app?: { id: string; privateKey: string } }
+  github: { apiUrl: string; serverUrl: string; token?: string | undefined; app?: { id: string; privateKey: string } }
   askPermission: 'read' | 'triage' | 'write' | 'maintain' | 'admin'
   models: string[]
   limits: {
     sandboxes: number
     waiting: number
     perCaller: number
-    tokensPerDay?: number
-    costPerDay?: number
+    tokensPerDay?: number | undefined
+    costPerDay?: number | undefined
   }
   corsOrigins: string[]
   /** Names, besides addresses and `localhost`, under which MCP is served outside Vercel. */
@@ -94,7 +94,7 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
   return {
     bearers: readBearers(get('HANDOFF_BEARERS') ?? '', invalid),
     ...(audience === undefined || issuer === undefined ? {} : { oidc: { audience, issuer, repositories: jobs } }),
-    ...(signIn === undefined ? {} : { signIn }),
+    signIn,
     webhookSecrets: list(get('HANDOFF_WEBHOOK_SECRETS')),
     e2bWebhookSecrets: list(get('HANDOFF_E2B_WEBHOOK_SECRETS')),
     queue: get('VERCEL') === undefined ? 'memory' : 'vercel',
@@ -108,8 +108,8 @@ export function readServiceSettings(environment: Environment): ServiceSettings {
       sandboxes: Math.max(1, Math.floor(number('HANDOFF_SANDBOXES') ?? 20)),
       waiting: Math.floor(number('HANDOFF_QUEUE') ?? 400),
       perCaller: Math.max(1, Math.floor(number('HANDOFF_CALLER_QUESTIONS') ?? 100)),
-      ...(tokens === undefined ? {} : { tokensPerDay: tokens }),
-      ...(cost === undefined ? {} : { costPerDay: cost }),
+      tokensPerDay: tokens,
+      costPerDay: cost,
     },
     corsOrigins: readOrigins(get('HANDOFF_CORS_ORIGINS'), invalid),
     hosts: readHosts(get('HANDOFF_HOSTS'), invalid),
@@ -151,7 +151,7 @@ function readGitHub(get: Get, serverUrl: string, wrong: string[]): ServiceSettin
   return {
     serverUrl,
     apiUrl: address(get('GITHUB_API_URL') ?? 'https://api.github.com', 'GITHUB_API_URL', wrong),
-    ...(token === undefined ? {} : { token }),
+    token,
     ...(id === undefined || privateKey === undefined
       ? {}
       : { app: { id, privateKey: privateKey.replaceAll('\\n', '\n') } }),
@@ -182,7 +182,7 @@ function readBearer(entry: string): Bearer | undefined {
 function readPatterns(names: string[]): Pattern[] | undefined {
   const patterns = names.map((one) => {
     const [, name, id] = patternForm.exec(one) ?? []
-    return name === undefined ? undefined : { name, ...(id === undefined ? {} : { id }) }
+    return name === undefined ? undefined : { name, id }
   })
   const valid = patterns.filter((pattern) => pattern !== undefined)
   return valid.length > 0 && valid.length === patterns.length ? valid : undefined

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Job } from '../../src/action/job-context.js'
 import { remoteAnswerSource } from '../../src/action/remote-answer-source.js'
 import { type LocalGitHub, startGitHub } from '../../src/emulators/github/server.js'
-import { type ErrorCode, isHandoffError } from '../../src/handoff/domain/errors.js'
+import { type ErrorCode, type HandoffError, isHandoffError } from '../../src/handoff/domain/errors.js'
 
 let github: LocalGitHub
 let service: Server
@@ -42,7 +42,7 @@ afterAll(async () => {
 })
 
 /** The error of a question that the service answers as `answer` says. */
-async function refusal(): Promise<{ code: ErrorCode; message: string; next?: string; retryAfterSeconds?: number }> {
+async function refusal(): Promise<ReturnType<HandoffError['toJSON']>> {
   const job = {
     options: { endpoint: addressOf(service), waitSeconds: 0 },
     context: { repository: 'octo/tools' },

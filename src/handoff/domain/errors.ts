@@ -34,10 +34,10 @@ export const isErrorCode = (value: unknown): value is ErrorCode => errorCodes.so
 
 export interface ErrorDetails {
   /** What the user can do next, as a sentence. */
-  next?: string
+  next?: string | undefined
   cause?: unknown
   /** Seconds after which a retry makes sense, if known. */
-  retryAfterSeconds?: number
+  retryAfterSeconds?: number | undefined
 }
 
 export class HandoffError extends Error {
@@ -54,13 +54,9 @@ export class HandoffError extends Error {
   }
 
   /** The fields that may be shown or stored. The cause is omitted: errors of SDKs hold the output of commands. */
-  toJSON(): { code: ErrorCode; message: string; next?: string; retryAfterSeconds?: number } {
-    return {
-      code: this.code,
-      message: this.message,
-      ...(this.next === undefined ? {} : { next: this.next }),
-      ...(this.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: this.retryAfterSeconds }),
-    }
+  toJSON(): Pick<HandoffError, 'code' | 'message' | 'next' | 'retryAfterSeconds'> {
+    const { code, message, next, retryAfterSeconds } = this
+    return { code, message, next, retryAfterSeconds }
   }
 }
 
@@ -77,7 +73,7 @@ function bothFailures(first: unknown, second: unknown): unknown {
   const advice = [...new Set([next, second.next])].filter((text) => text !== undefined)
   return new HandoffError(code, `${message} Besides: ${second.message}`, {
     ...(advice.length > 0 ? { next: advice.join(' ') } : {}),
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    retryAfterSeconds,
     cause: new AggregateError([first, second]),
   })
 }

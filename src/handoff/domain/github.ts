@@ -73,7 +73,7 @@ export interface CommentKey {
   repository: string
   id: number
   /** The GraphQL id; comments on discussions have one. */
-  node?: string
+  node?: string | undefined
 }
 
 export interface Comment extends CommentKey {
@@ -145,10 +145,10 @@ export interface Comparison {
 /** One file as it differs between the merge base and the head. */
 export interface ChangedFile {
   path: string
-  previousPath?: string
+  previousPath?: string | undefined
   status: string
   /** The blob at the head; null if the file was removed. */
   blob: string | null
   /** The unified diff without file header; empty for a moved file, absent for binary and very large changes. */
-  patch?: string
+  patch?: string | undefined
 }

@@ -141,7 +141,7 @@ export interface DriveEntry {
   size: number
   isDirectory: boolean
   revision: number
-  modifiedAt?: string
+  modifiedAt?: string | undefined
 }
 
 export type DriveOperation = 'read' | 'list' | 'write' | 'delete'

@@ -11,7 +11,7 @@ export interface Repository {
   owner: string
   name: string
   /** The host's id of the repository, if it has one. A name can be reused by another repository, an id cannot. */
-  id?: string
+  id?: string | undefined
 }
 
 /** A pushed commit. `ref` is `refs/heads/…` or `refs/pull/…`. */

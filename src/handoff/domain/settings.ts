@@ -5,45 +5,56 @@ import { isLoopback, isSecure, parseHttpUrl } from '../util/http-url.js'
 import { withoutTrailingSlashes } from '../util/text.js'
 import { type Depth, depthNamed, depths } from './answers/depth.js'
 import { HandoffError } from './errors.js'
-import { type Effort, efforts } from './model-limits.js'
+import { type Effort, efforts, type ModelLimits } from './model-limits.js'
+import type { Prices } from './model-prices.js'
 
 export interface Settings {
-  sandboxes: {
-    apiKey: string
-    /** Absent for handoff's own template, which is built if the account lacks it. */
-    template?: string
-    domain?: string
-    apiUrl?: string
-    sandboxUrl?: string
-    binary: { url: string; sha256?: string }
-  }
+  sandboxes: SandboxSettings
   drive: { apiKey: string; server: string; root: string; objectHosts: string[] }
-  model: {
-    apiKey: string
-    baseUrl: string
-    name: string
-    contextTokens: number
-    /** Tokens of one reply at most, with thinking. */
-    maxOutputTokens?: number
-    effort?: Effort
-    /** Concurrent requests. */
-    concurrency?: number
-    /** The timeout until the first text of a reply. */
-    firstTextMs?: number
-    prices?: { input: number; output: number }
-    /** The longest `Retry-After` that is waited for; one minute if absent. */
-    longestWaitMs?: number
-    /** Retries of a failed call; two if absent. */
-    retries?: number
-    /** The timeout of a whole reply; none if absent. */
-    totalMs?: number
-  }
-  cloneToken?: string
+  model: ModelSettings
+  cloneToken?: string | undefined
   /** Note seals, answers, corrections and removals in drive9's journal. */
   journal?: true
   /** What the team wants the model to know. */
-  instructions?: string
-  limits: { inputTokens: number; maxCost?: number; deadlineMs: number; depth?: Depth }
+  instructions?: string | undefined
+  limits: { inputTokens: number; maxCost?: number | undefined; deadlineMs: number; depth?: Depth | undefined }
+}
+
+/** Where the drive9 program is published, and its pinned hash where there is one. */
+export interface ProgramSource {
+  url: string
+  sha256?: string | undefined
+}
+
+/** The E2B account. Addresses come from the SDK's own variables unless given here. */
+export interface SandboxSettings {
+  apiKey: string
+  /** Absent: our own template, or E2B's `base` as long as the account does not have ours. `base` is prepared at every start. */
+  template?: string | undefined
+  /** Of a self-hosted E2B. */
+  domain?: string | undefined
+  apiUrl?: string | undefined
+  sandboxUrl?: string | undefined
+  /** The drive9 program, for our own template and for `base`. */
+  binary: ProgramSource
+}
+
+export interface ModelSettings extends ModelLimits {
+  /** LLM_BASE_URL, with `/v1` where the service wants it. */
+  baseUrl: string
+  /** LLM_API_KEY. */
+  apiKey: string
+  /** LLM_CONCURRENCY: requests at once; unlimited when absent. */
+  concurrency?: number | undefined
+  /** LLM_FIRST_TOKEN_SECONDS: timeout before the first text; two minutes when absent. */
+  firstTextMs?: number | undefined
+  /** Timeout of one whole reply; the caller's deadline when absent. */
+  totalMs?: number
+  /** The longest `Retry-After` that is waited for; a minute when absent. */
+  longestWaitMs?: number
+  /** Retries of a failed call, where that is safe; two when absent. */
+  retries?: number
+  prices?: Prices | undefined
 }
 
 export type Environment = Record<string, string | undefined>
@@ -62,16 +73,9 @@ export function parseSettings(environment: Environment): Settings {
     })
   }
   const get = (name: string) => value(environment, name)
-  const cloneToken = get('HANDOFF_CLONE_TOKEN')
   const priceInput = amount(environment, 'LLM_PRICE_INPUT')
   const priceOutput = amount(environment, 'LLM_PRICE_OUTPUT')
-  const maxCost = amount(environment, 'HANDOFF_MAX_COST')
-  const maxOutputTokens = wholeOrNone(environment, 'LLM_MAX_OUTPUT_TOKENS')
-  const concurrency = wholeOrNone(environment, 'LLM_CONCURRENCY')
   const firstSeconds = wholeOrNone(environment, 'LLM_FIRST_TOKEN_SECONDS')
-  const effort = effortIn(environment)
-  const depth = depthIn(environment)
-  const instructions = get('HANDOFF_INSTRUCTIONS')
   return {
     sandboxes: parseSandboxSettings(environment),
     drive: parseDriveSettings(environment),
@@ -80,22 +84,21 @@ export function parseSettings(environment: Environment): Settings {
       baseUrl: address(environment, 'LLM_BASE_URL', 'https://api.openai.com/v1'),
       name: get('LLM_MODEL')!,
       contextTokens: whole(environment, 'LLM_CONTEXT_TOKENS', 128_000),
-      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-      ...(effort === undefined ? {} : { effort }),
-      ...(concurrency === undefined ? {} : { concurrency }),
-      ...(firstSeconds === undefined ? {} : { firstTextMs: firstSeconds * 1_000 }),
-      ...(priceInput !== undefined && priceOutput !== undefined
-        ? { prices: { input: priceInput, output: priceOutput } }
-        : {}),
+      maxOutputTokens: wholeOrNone(environment, 'LLM_MAX_OUTPUT_TOKENS'),
+      effort: effortIn(environment),
+      concurrency: wholeOrNone(environment, 'LLM_CONCURRENCY'),
+      firstTextMs: firstSeconds && firstSeconds * 1_000,
+      prices:
+        priceInput === undefined || priceOutput === undefined ? undefined : { input: priceInput, output: priceOutput },
     },
-    ...(cloneToken === undefined ? {} : { cloneToken }),
+    cloneToken: get('HANDOFF_CLONE_TOKEN'),
     ...(wantsJournal(environment) ? { journal: true as const } : {}),
-    ...(instructions === undefined ? {} : { instructions }),
+    instructions: get('HANDOFF_INSTRUCTIONS'),
     limits: {
       inputTokens: whole(environment, 'HANDOFF_MAX_INPUT_TOKENS', 400_000),
       deadlineMs: parseDeadline(environment),
-      ...(maxCost === undefined ? {} : { maxCost }),
-      ...(depth === undefined ? {} : { depth }),
+      maxCost: amount(environment, 'HANDOFF_MAX_COST'),
+      depth: depthIn(environment),
     },
   }
 }
@@ -104,16 +107,14 @@ export function parseSettings(environment: Environment): Settings {
 export const wantsJournal = (environment: Environment): boolean => isOn(environment, 'HANDOFF_JOURNAL')
 
 /** The settings of E2B alone. */
-export function parseSandboxSettings(environment: Environment): Settings['sandboxes'] {
+export function parseSandboxSettings(environment: Environment): SandboxSettings {
   const get = (name: string) => value(environment, name)
-  const template = get('E2B_TEMPLATE')
-  const domain = get('E2B_DOMAIN')
   return {
     apiKey: get('E2B_API_KEY') ?? '',
-    ...(template === undefined ? {} : { template }),
-    ...(domain === undefined ? {} : { domain }),
-    ...(get('E2B_API_URL') === undefined ? {} : { apiUrl: address(environment, 'E2B_API_URL', '') }),
-    ...(get('E2B_SANDBOX_URL') === undefined ? {} : { sandboxUrl: address(environment, 'E2B_SANDBOX_URL', '') }),
+    template: get('E2B_TEMPLATE'),
+    domain: get('E2B_DOMAIN'),
+    apiUrl: get('E2B_API_URL') && address(environment, 'E2B_API_URL', ''),
+    sandboxUrl: get('E2B_SANDBOX_URL') && address(environment, 'E2B_SANDBOX_URL', ''),
     binary: programSource(environment),
   }
 }
@@ -140,7 +141,7 @@ export function parseDriveSettings(environment: Environment): Settings['drive'] 
 export const publishedDrive9 = 'https://drive9.ai/releases/drive9-linux-amd64'
 
 /** The address of the drive9 program, and its hash if pinned. Plain http is allowed on loopback only. */
-function programSource(environment: Environment): { url: string; sha256?: string } {
+function programSource(environment: Environment): ProgramSource {
   const url = address(environment, 'DRIVE9_BINARY_URL', publishedDrive9)
   if (!isSecure(new URL(url))) {
     throw new HandoffError('invalid-input', 'DRIVE9_BINARY_URL is not an https address.', {

@@ -201,7 +201,7 @@ export async function failAnswer(
  * Ends the lease of a claim whose sandbox is gone, so that any process may take the question over. A holder that works on renews it. False where
  * the claim holds nothing any more.
  */
-export async function endClaim(place: AnswerPlace, claim: string, now: number, signal: AbortSignal): Promise<boolean> {
+export async function endClaim(place: RecordPlace, claim: string, now: number, signal: AbortSignal): Promise<boolean> {
   const end = (found: AnswerRecord | undefined): Decision<boolean> => {
     if (found?.status !== 'running' || found.claim !== claim || !isHeld(found, now)) return { result: false }
     return { result: true, write: { ...found, leaseUntil: new Date(now).toISOString() } }

@@ -11,9 +11,9 @@ import { type OptimisticFile, once, optimisticFile, type Release } from './optim
 import { sha256 } from './run-store.js'
 
 export interface BudgetLimits {
-  tokensPerDay?: number
+  tokensPerDay?: number | undefined
   /** US dollars. */
-  costPerDay?: number
+  costPerDay?: number | undefined
 }
 
 interface Amount {

@@ -14,7 +14,7 @@ export interface FeedbackCounts {
 
 /** With the reader's own word, if there is one. */
 export interface Feedback extends FeedbackCounts {
-  own?: boolean
+  own?: boolean | undefined
 }
 
 /** More callers than this have no say on one answer. */
@@ -47,7 +47,7 @@ export async function readFeedback(
   const { said } = decode(bytes)
   const useful = said.filter((one) => one.useful).length
   const own = said.find((one) => one.caller === caller)?.useful
-  return { useful, notUseful: said.length - useful, ...(own === undefined ? {} : { own }) }
+  return { useful, notUseful: said.length - useful, own }
 }
 
 /** A caller's newer word replaces its older one. Resolves when the word was read back. */

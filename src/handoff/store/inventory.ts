@@ -22,7 +22,7 @@ export interface StoredFile {
   bytes: number
   revision: number
   /** When it was modified; absent if the drive does not say. */
-  at?: string
+  at?: string | undefined
 }
 
 /** `gone`: the run is missing. `marked`: a tombstone. `unreadable`: the content is invalid, or of a newer version. */
@@ -80,7 +80,7 @@ export const fileAt = (folder: string, entry: DriveEntry): StoredFile => ({
   path: `${folder}/${entry.name}`,
   bytes: entry.size,
   revision: entry.revision,
-  ...(entry.modifiedAt === undefined ? {} : { at: entry.modifiedAt }),
+  at: entry.modifiedAt,
 })
 
 /** Parses the name of a run's folder. */

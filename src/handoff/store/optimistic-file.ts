@@ -9,7 +9,7 @@ import { cleanupSignal } from '../util/abort.js'
 import { readAtRevision, writeIfUnchanged } from './conditional-write.js'
 
 /** The state contains its own revision, so that one read returns both. Older versions did not write it. */
-export interface Revisioned {
+interface Revisioned {
   revision?: number | undefined
 }
 

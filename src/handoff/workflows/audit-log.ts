@@ -69,7 +69,7 @@ export function noteCorrection(
     summary: {
       run: run.run,
       commit: run.commit,
-      ...(answer === undefined ? {} : { answer }),
+      answer,
       corrections: corrections.map(({ id }) => id),
       text: corrections
         .map(({ text }) => text)

@@ -24,12 +24,12 @@ import { readSummary } from './read-summary.js'
 interface Page<T> {
   items: T[]
   /** What to ask for the next page with. */
-  next?: string
+  next?: string | undefined
 }
 
 interface Wanted {
   limit: number
-  cursor?: string
+  cursor?: string | undefined
 }
 
 interface Choice {
@@ -78,7 +78,7 @@ export async function listRuns(
     readSealed(drive, place, id, signal).catch(unlessUnbelievable),
   )
   const items = sealed.flatMap((run) => (run ? [run.handoff] : []))
-  return { items, ...(page.next === undefined ? {} : { next: page.next }) }
+  return { items, next: page.next }
 }
 
 interface Pointer extends Place {
@@ -139,7 +139,7 @@ export async function listAnswerPage(
     readAnswer({ drive, directory: run.directory, id }, signal).catch(unlessUnbelievable),
   )
   const items = records.filter((record) => record !== undefined)
-  return { items, ...(page.next === undefined ? {} : { next: page.next }) }
+  return { items, next: page.next }
 }
 
 export async function getAnswer(

@@ -23,7 +23,7 @@ export async function readAudit(
   repository: Repository,
   onEntry: (entry: AuditEntry) => void,
   signal: AbortSignal,
-): Promise<{ entries: number; problem?: string }> {
+): Promise<{ entries: number; problem?: string | undefined }> {
   const { id } = journalOf(root, repository)
   // Asked first: entries that come while the list is read only make the list longer.
   const verdict = await journal.verify(id, signal)
@@ -46,7 +46,7 @@ export async function readAudit(
     onEntry(readEntry(entry))
   }
   if (entries < verdict.entries) problem ??= `${verdict.entries - entries} entries that drive9 verified are not listed.`
-  return { entries, ...(problem === undefined ? {} : { problem }) }
+  return { entries, problem }
 }
 
 function readEntry({ at, type, actor, summary }: JournalEntry): AuditEntry {

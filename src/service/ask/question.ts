@@ -60,8 +60,8 @@ export async function readQuestion(
     request: {
       ...where,
       name: body.name,
-      ...(body.compareWith === undefined ? {} : { compareWith: body.compareWith }),
-      ...(after === undefined ? {} : { after }),
+      compareWith: body.compareWith,
+      after,
       ...(app.hasGitHub ? { github: app.github } : {}),
       caller: caller.name,
       labels: { request: exchange.requestId.slice(0, 60) },
@@ -70,10 +70,9 @@ export async function readQuestion(
         asker: caller.name,
         // Only a `fresh` question needs a key: any other repeated question has the same id.
         ...(body.fresh ? { fresh: true, ...(key === undefined ? {} : { nonce: hash(`${caller.name}\n${key}`) }) } : {}),
-        ...(body.depth === undefined ? {} : { depth: body.depth }),
-        ...(body.thread === undefined ? {} : { thread: `${caller.name}/${body.thread}` }),
+        depth: body.depth,
         // An answer's id names a chain of answers, which each reader of the run may continue.
-        ...(body.after === undefined ? {} : { thread: body.after }),
+        thread: body.thread === undefined ? body.after : `${caller.name}/${body.thread}`,
       },
     },
     ...(body.comment && body.pull !== undefined ? { pull: body.pull } : {}),
@@ -101,7 +100,7 @@ export async function locate(app: App, caller: Caller, name: string, signal: Abo
   const { serverUrl } = app.settings.github
   const repository = parseRepository(name, new URL(serverUrl).host)
   return {
-    repository: { ...repository, ...(pattern.id === undefined ? {} : { id: pattern.id }) },
+    repository: { ...repository, id: pattern.id },
     cloneUrl: `${serverUrl}/${name}.git`,
     strict: true as const,
   }
@@ -130,7 +129,7 @@ export async function findQuestion(
   const context = contextForRequest(base, {
     workBy: pull === undefined ? workBy : beforePosting(workBy, Date.now()),
     background: exchange.background,
-    ...(exchange.trace === undefined ? {} : { trace: exchange.trace }),
+    trace: exchange.trace,
     emit(event) {
       timings(event)
       emit(event)

@@ -105,16 +105,16 @@ export interface AskBody {
   repository: string
   name: AskedName
   /** The earlier run of a comparison. */
-  compareWith?: AskedName
-  pull?: number
+  compareWith?: AskedName | undefined
+  pull?: number | undefined
   question: string
-  thread?: string
+  thread?: string | undefined
   /** The id of the answer that the question follows. */
-  after?: string
+  after?: string | undefined
   fresh: boolean
   comment: boolean
-  model?: string
-  depth?: Depth
+  model?: string | undefined
+  depth?: Depth | undefined
 }
 
 const names = ['run', 'commit', 'ref', 'pull']
@@ -154,12 +154,12 @@ export function readAsk(value: unknown): AskBody {
     question,
     fresh: flag(body, 'fresh'),
     comment,
-    ...(compareWith === undefined ? {} : { compareWith }),
-    ...(pull === undefined ? {} : { pull }),
-    ...(thread === undefined ? {} : { thread }),
-    ...(after === undefined ? {} : { after }),
-    ...(model === undefined ? {} : { model }),
-    ...(depth === undefined ? {} : { depth }),
+    compareWith,
+    pull,
+    thread,
+    after,
+    model,
+    depth,
   }
 }
 
@@ -228,7 +228,7 @@ function flag(body: Record<string, unknown>, name: string): boolean {
 }
 
 export function wrong(detail: string, next?: string): HttpError {
-  return new HttpError(400, 'invalid-input', detail, next === undefined ? {} : { next })
+  return new HttpError(400, 'invalid-input', detail, { next })
 }
 
 /** Reads the `Idempotency-Key`, with or without quotes. */

@@ -5,9 +5,9 @@ export interface Problem {
   status: number
   code: string
   detail: string
-  next?: string
-  retryAfterSeconds?: number
-  headers?: Record<string, string>
+  next?: string | undefined
+  retryAfterSeconds?: number | undefined
+  headers?: Record<string, string> | undefined
 }
 
 /** An error of the HTTP layer. A `HandoffError` is recognised by its name, so that this file need not load the product. */
@@ -25,8 +25,8 @@ interface HandoffErrorShape {
   name: 'HandoffError'
   code: string
   message: string
-  next?: string
-  retryAfterSeconds?: number
+  next?: string | undefined
+  retryAfterSeconds?: number | undefined
   cause?: unknown
 }
 
@@ -85,7 +85,7 @@ export function toProblem(error: unknown): Problem {
       status,
       code,
       detail: message,
-      ...(next === undefined ? {} : { next }),
+      next,
       ...(wait === undefined ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(wait)) }),
     }
   }
@@ -124,11 +124,11 @@ export function problemDocument(problem: Problem, place: ProblemPlace, more: Rec
     title: titles[status] ?? 'Error',
     status,
     detail,
-    ...(next === undefined ? {} : { next }),
+    next,
     code,
     instance: place.instance,
     requestId: place.requestId,
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    retryAfterSeconds,
     ...more,
   }
 }

@@ -12,7 +12,7 @@ import { jsonResponse } from './json.js'
 
 export interface Seen {
   handoff: Product.Handoff
-  behind?: { head: string }
+  behind?: { head: string } | undefined
 }
 
 interface Viewer {

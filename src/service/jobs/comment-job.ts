@@ -134,7 +134,7 @@ async function answerRun(
       text: question,
       asker: `github:${user.login}`,
       thread,
-      ...(depth === undefined ? {} : { depth }),
+      depth,
       // A second delivery of the same comment finds the answer of the first.
       ...(fresh ? { fresh: true, nonce: `comment ${target.thread.kind} ${target.question}` } : {}),
     },

@@ -23,7 +23,7 @@ export interface CommentJob {
   target: AskTarget
   question: string
   fresh: boolean
-  depth?: Depth
+  depth?: Depth | undefined
   /** The id of the account that asked. Its permission is checked again before the work. */
   user: { id: number; login: string; type: string }
   caller: string

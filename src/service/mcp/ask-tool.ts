@@ -36,9 +36,9 @@ function bodyOf({ question, ref, compareWith, thread, model, depth, ...input }: 
     fresh: false,
     comment: false,
     ...(compareWith === undefined ? {} : { compareWith: parseRunName(compareWith) }),
-    ...(thread === undefined ? {} : { thread }),
-    ...(model === undefined ? {} : { model }),
-    ...(depth === undefined ? {} : { depth }),
+    thread,
+    model,
+    depth,
   }
 }
 

@@ -56,12 +56,12 @@ export async function listRuns(
   }
   const where = await locate(app, caller, repository, signal)
   const [product, context] = await Promise.all([app.product(), app.context()])
-  const wanted = { limit, ...(cursor === undefined ? {} : { cursor }) }
+  const wanted = { limit, cursor }
   const page = await product.listRuns(context, where.repository, wanted, signal)
   const { id } = where.repository
   const runs = page.items.filter(({ repositoryId }) => id === undefined || repositoryId === id).map(runView)
   const lines = runs.map(({ run, ref, sealedAt }) => [run, ref, sealedAt].filter((one) => one !== undefined).join('  '))
-  return listed({ runs, ...(page.next === undefined ? {} : { next: page.next }) }, lines)
+  return listed({ runs, next: page.next }, lines)
 }
 
 function listed(structuredContent: Record<string, unknown>, lines: string[]): CallToolResult {

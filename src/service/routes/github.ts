@@ -80,7 +80,7 @@ function createJob(
     // One byte over the limit suffices to reject it.
     question: command.question.slice(0, 2 * product.longestQuestion),
     fresh: command.fresh,
-    ...(command.depth === undefined ? {} : { depth: command.depth }),
+    depth: command.depth,
     caller: `github:${event.repositoryId}`,
   }
 }

@@ -49,7 +49,7 @@ const messages: Record<
 /** A problem document (RFC 9457), as the functions answer too. */
 export function problem(code: ServerErrorCode): ServerError {
   const { status, title, detail, next, wait } = messages[code]
-  const document = { type: 'about:blank', title, status, detail, ...(next === undefined ? {} : { next }), code }
+  const document = { type: 'about:blank', title, status, detail, next, code }
   return {
     status,
     headers: {

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isHandoffError } from '../../../src/handoff/domain/errors.js'
+import { type HandoffError, isHandoffError } from '../../../src/handoff/domain/errors.js'
 import { parseSettings, refuseImpossibleMix, secretSettings, secretsIn } from '../../../src/handoff/domain/settings.js'
 import { settingTable } from '../../../src/handoff/domain/settings-reference.js'
 
 const least = { E2B_API_KEY: 'e', DRIVE9_API_KEY: 'd', LLM_API_KEY: 'l', LLM_MODEL: 'm' }
 
-function refusal(work: () => unknown): { code: string; message: string; next?: string } | 'accepted' {
+function refusal(work: () => unknown): ReturnType<HandoffError['toJSON']> | 'accepted' {
   try {
     work()
   } catch (error) {

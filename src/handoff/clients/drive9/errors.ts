@@ -16,7 +16,7 @@ export const nameOf = ({ method, path }: CallName) => `${method} ${path}`
 /** Turns an answer that is not what was asked for into an error. `said` is what the server wrote in its body, if anything. */
 export function refusal(call: CallName, status: number, said: string, retryAfterSeconds?: number): HandoffError {
   const answer = `drive9 answered ${status}${said === '' ? '' : ` (${quote(said)})`} to ${nameOf(call)}.`
-  const later = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
+  const later = { retryAfterSeconds }
   switch (status) {
     case 401:
       return new HandoffError('unauthorized', `drive9 did not accept the key: ${answer}`, {

@@ -3,10 +3,10 @@ import type { LogEntry } from 'e2b'
 import { HandoffError } from '../../domain/errors.js'
 import { recipe, templateImage, templateName, templateSize } from './install-scripts.js'
 import { type Program, publishedProgram } from './release.js'
-import type { SandboxSettings } from './sdk-calls.js'
+import type { ClientSettings } from './sdk-calls.js'
 import { asOurs, makeService, replied, type Service } from './sdk-calls.js'
 
-export type TemplateSettings = Omit<SandboxSettings, 'onNotice'>
+export type TemplateSettings = Omit<ClientSettings, 'onNotice'>
 
 interface BuiltTemplate {
   name: string

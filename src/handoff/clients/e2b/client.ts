@@ -16,10 +16,10 @@ import { nodeHost, recipe, templateName } from './install-scripts.js'
 import { networkOf } from './network-options.js'
 import { type Program, publishedProgram } from './release.js'
 import { endOpenMachine, makeMachine } from './sandbox.js'
-import type { SandboxSettings } from './sdk-calls.js'
+import type { ClientSettings } from './sdk-calls.js'
 import { asOurs, findSandboxes, killSandbox, makeService, replied, type Service } from './sdk-calls.js'
 
-export function makeSandboxes(settings: SandboxSettings): Sandboxes {
+export function makeSandboxes(settings: ClientSettings): Sandboxes {
   const service = makeService(settings)
   return {
     open: (request, signal) => open(service, request, signal),

@@ -1,6 +1,7 @@
 // What a sandbox needs beside its operating system, as steps of a recipe. A template's build carries out each step by itself; a sandbox of
 // E2B's own `base` is prepared by all of them in one command.
 import { createHash } from 'node:crypto'
+import type { ProgramSource } from '../../domain/settings.js'
 
 /** The one the tests run with; new enough for everything that runs inside. */
 export const nodeVersion = '24.21.0'
@@ -80,7 +81,7 @@ export const templateSize = { cpuCount: 2, memoryMB: 2_048 }
  * The name of our template. It carries a hash of the recipe, so that a release with another recipe builds another template. Of the drive9
  * program it knows the address and the pinned hash; without a pin, the version is the one that was published when the template was built.
  */
-export function templateName(binary: { url: string; sha256?: string }): string {
+export function templateName(binary: ProgramSource): string {
   const scripts = recipe.map(({ script }) => script)
   const text = JSON.stringify([templateImage, templateSize, scripts, binary.url, binary.sha256 ?? ''])
   return `handoff-${createHash('sha256').update(text).digest('hex').slice(0, 12)}`

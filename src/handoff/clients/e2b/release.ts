@@ -1,7 +1,7 @@
 // Which drive9 program is installed: its address, and what the download must hash to.
 import { HandoffError } from '../../domain/errors.js'
+import type { ProgramSource } from '../../domain/settings.js'
 import { fetchText, ReplyTooLong } from '../../util/http.js'
-import type { ProgramSource } from './sdk-calls.js'
 import { asOurs } from './sdk-calls.js'
 
 export interface Program {

@@ -1,16 +1,27 @@
 // The E2B account as the other files here use it: how a call is made, and how a machine is found and killed.
 import { abortError, HandoffError, ignoreFailure } from '../../domain/errors.js'
 import type { FoundSandbox } from '../../domain/ports.js'
-import { publishedDrive9 } from '../../domain/settings.js'
+import { type ProgramSource, publishedDrive9, type SandboxSettings } from '../../domain/settings.js'
 import { retry } from '../../util/retry.js'
 import { systemClock } from '../system-clock.js'
 import { explainFailure, failureOf, isWithoutEffect } from './errors.js'
+
+export interface ClientSettings extends Omit<SandboxSettings, 'binary'> {
+  /** What drive9 publishes when absent. */
+  binary?: ProgramSource
+  /** How long one request may wait for its reply. */
+  requestTimeoutMs?: number
+  /** How often the lifetime of a sandbox is extended; every 30 seconds when absent. */
+  renewEveryMs?: number
+  /** Receives a sentence about what the account or the template lacks. */
+  onNotice?: (text: string) => void
+}
 
 /** The SDK is big: it is loaded when the first call needs it. */
 const loadSdk = () => import('e2b')
 
 export interface Service {
-  settings: SandboxSettings & { binary: ProgramSource }
+  settings: ClientSettings & { binary: ProgramSource }
   sdk: typeof loadSdk
   /** What every call of the SDK is given. */
   connection: (signal: AbortSignal) => Connection
@@ -30,7 +41,7 @@ interface Connection {
 
 const usualRequestTimeoutMs = 30_000
 
-export function makeService(settings: SandboxSettings): Service {
+export function makeService(settings: ClientSettings): Service {
   const { apiKey, domain, apiUrl, sandboxUrl, requestTimeoutMs = usualRequestTimeoutMs } = settings
   const fixed = {
     apiKey,
@@ -150,27 +161,3 @@ export async function asOurs<T>(signal: AbortSignal, doing: string, call: () => 
 
 /** «Killing sandbox x failed» and «Stopped while killing sandbox x». */
 export const lower = (doing: string) => doing.charAt(0).toLowerCase() + doing.slice(1)
-
-export interface SandboxSettings {
-  apiKey: string
-  /** Absent: our own template, or E2B's `base` as long as the account does not have ours. `base` is prepared at every start. */
-  template?: string
-  /** Of a self-hosted E2B. Addresses come from the SDK's own variables unless given here. */
-  domain?: string
-  apiUrl?: string
-  sandboxUrl?: string
-  /** The drive9 program, for our own template and for `base`; what drive9 publishes when absent. */
-  binary?: ProgramSource
-  /** How long one request may wait for its reply. */
-  requestTimeoutMs?: number
-  /** How often the lifetime of a sandbox is extended; every 30 seconds when absent. */
-  renewEveryMs?: number
-  /** Receives a sentence about what the account or the template lacks. */
-  onNotice?: (text: string) => void
-}
-
-/** Where the program is published, and its pinned hash where there is one. */
-export interface ProgramSource {
-  url: string
-  sha256?: string
-}

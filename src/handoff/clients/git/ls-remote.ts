@@ -255,7 +255,7 @@ function explainStatus({ status, retryAfterSeconds }: Refused, base: URL, hadCre
   const isTransient = status === 429 || status >= 500
   const error = new HandoffError('git', `The git host ${base.host} failed (${status}).`, {
     next: isTransient ? 'Try again in a while.' : 'Check the clone address.',
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    retryAfterSeconds,
   })
   return { error, retry: isTransient && (retryAfterSeconds ?? 0) <= 5 }
 }

@@ -214,8 +214,8 @@ function changedFile(found: ReturnType<typeof fileShape>): ChangedFile {
     status: found.status,
     // For a removed file GitHub sends its last blob.
     blob: found.status === 'removed' ? null : found.sha,
-    ...(found.previous_filename === undefined ? {} : { previousPath: found.previous_filename }),
-    ...(patch === undefined ? {} : { patch }),
+    previousPath: found.previous_filename,
+    patch,
   }
 }
 

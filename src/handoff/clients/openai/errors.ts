@@ -13,7 +13,7 @@ export interface Failure {
   /** Another attempt may succeed and costs nothing twice, as long as no text was handed out. */
   retry: boolean
   /** How long the service asks us to wait. */
-  waitMs?: number
+  waitMs?: number | undefined
   /** The service has too much to do at once. */
   busy?: boolean
 }
@@ -37,7 +37,7 @@ export function explainFailure(error: unknown, service: Service): Failure {
   const original = failure.error
   if (!failure.retry || !isHandoffError(original) || original.retryAfterSeconds !== undefined) return failure
   const { code, message, next, cause } = original
-  const more = { cause, retryAfterSeconds: defaultRetrySeconds, ...(next === undefined ? {} : { next }) }
+  const more = { cause, retryAfterSeconds: defaultRetrySeconds, next }
   return { ...failure, error: new HandoffError(code, message, more) }
 }
 
@@ -127,7 +127,7 @@ function explainStatus(status: number, error: InstanceType<typeof OpenAI.APIErro
       `asks us to slow down (${status}).`,
       'Wait, ask less often, or raise the account’s limits.',
     )
-    return { error, retry: again, busy: isBusyStatus(status), ...(waitMs === undefined ? {} : { waitMs }) }
+    return { error, retry: again, busy: isBusyStatus(status), waitMs }
   }
   if (again) {
     return {

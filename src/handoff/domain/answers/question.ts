@@ -61,10 +61,10 @@ export interface AnswerKey {
   question: string
   model: string
   /** Normal when absent. */
-  depth?: Depth
-  thread?: string
+  depth?: Depth | undefined
+  thread?: string | undefined
   /** Set when an answer is wanted although there is one. */
-  nonce?: string
+  nonce?: string | undefined
 }
 
 /**
@@ -123,7 +123,7 @@ export interface AskCommand {
   /** `/ask --fresh …`: answer again. */
   fresh: boolean
   /** `/ask --deep …`, `/ask --quick …`. */
-  depth?: Depth
+  depth?: Depth | undefined
 }
 
 /**
@@ -139,7 +139,7 @@ export function parseAskCommand(body: string): AskCommand | null {
   let depth: Depth | undefined
   for (;;) {
     const [flag, word = ''] = /^(?:--|—)(fresh|quick|normal|deep)(?=\s|$)/i.exec(question) ?? []
-    if (flag === undefined) return { question, fresh, ...(depth === undefined ? {} : { depth }) }
+    if (flag === undefined) return { question, fresh, depth }
     question = question.slice(flag.length).trim()
     const named = depthNamed(word.toLowerCase())
     if (named) depth = named

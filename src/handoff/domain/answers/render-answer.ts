@@ -20,13 +20,13 @@ interface AnswerOptions {
   /** `file` is read without a renderer, so it holds no HTML; `plain` is the answer's words alone. */
   form: 'file' | 'comment' | 'job-summary' | 'plain'
   /** The login of the person who asked. */
-  asker?: string
+  asker?: string | undefined
   /** True if the answer was stored already. */
   reused?: boolean
   /** Sentences shown above the answer: which run was used, and why. */
-  notes?: readonly string[]
+  notes?: readonly string[] | undefined
   /** The sentence of `staleSentence`, if the answer was compared with a newer commit. */
-  stale?: string
+  stale?: string | undefined
   /** What people said about it. */
   corrections?: readonly ShownCorrection[]
 }

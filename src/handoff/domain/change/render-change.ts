@@ -26,7 +26,7 @@ interface ChangeComment {
   cost: Cost | undefined
   model: string
   /** The run was cut short. */
-  partial?: string
+  partial?: string | undefined
 }
 
 /** Ripples that are not folded, where the sentences leave room for them. */

@@ -5,13 +5,13 @@ import type { LineRange } from './shown-files.js'
 /** One file as a git host compares it; `path` is what it is called now. */
 export interface ComparedFile {
   path: string
-  previousPath?: string
+  previousPath?: string | undefined
   /** `added`, `removed`, `modified`, `renamed`, `copied`, `changed`, `unchanged`. */
   status: string
   /** The blob it is now; null when it was removed. */
   blob?: string | null
   /** Hunks in unified form; absent for binary and very large changes. */
-  patch?: string
+  patch?: string | undefined
   /** True if the file changed and its changed lines are unknown. */
   whole?: true
 }

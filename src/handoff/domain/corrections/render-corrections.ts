@@ -225,7 +225,7 @@ export interface CorrectionData {
   by: string
   text: string
   /** The answer that it is about, if it is not about the summary. */
-  answer?: string
+  answer?: string | undefined
   places: { path: string; from: number; to: number; label: string; url: string | null }[]
 }
 
@@ -239,7 +239,7 @@ export function correctionData(
     at,
     by,
     text: cleanText(text),
-    ...(answer === undefined ? {} : { answer }),
+    answer,
     places: places.map(({ path, from, to }) => ({
       path,
       from,

@@ -162,7 +162,7 @@ function reuse(record: CompletedAnswer): Answered & { reusedFrom: string } {
     unanswered,
     excerpts,
     searched,
-    ...(cited === undefined ? {} : { cited }),
+    cited,
     rounds: 0,
     usage: { inputTokens: 0, outputTokens: 0 },
     reusedFrom: record.id,
@@ -282,6 +282,6 @@ export function failedRecord(record: ClaimedAnswer, error: unknown, now: number)
   const { code, message, next } = isHandoffError(error)
     ? error
     : new HandoffError('cancelled', 'An unexpected error ended the work.')
-  const failure = { code, message: message.slice(0, 2_000), ...(next === undefined ? {} : { next }) }
+  const failure = { code, message: message.slice(0, 2_000), next }
   return { ...headOf(record), status: 'failed', completedAt: new Date(now).toISOString(), error: failure }
 }

@@ -49,7 +49,7 @@ export interface AnswerJob {
   /** What people corrected, where its lines are there. */
   corrections: Correction[]
   /** Written on the sandbox, beside our own. */
-  labels?: Record<string, string>
+  labels?: Record<string, string> | undefined
 }
 
 /** Corrections that the model is shown. */
@@ -101,7 +101,7 @@ export function outcomeOf(
   { sandbox: { id, template } }: OpenRun,
 ): Pick<Answered, 'truncated' | 'unanswered' | 'usage' | 'cost' | 'sandbox'> {
   const cost = costOf(usage, context.ports.model.name, context.prices)
-  return { truncated, unanswered, usage, ...(cost === undefined ? {} : { cost }), sandbox: { id, template } }
+  return { truncated, unanswered, usage, cost, sandbox: { id, template } }
 }
 
 export function excerptRecord({ path, blob, from, lines }: Excerpt): Answered['excerpts'][number] {

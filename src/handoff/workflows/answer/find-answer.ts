@@ -19,16 +19,16 @@ import { threadAfter } from './thread.js'
 export interface AnswerRequest extends Where {
   name: RunName
   /** An earlier run: the question is about what changed from it to the run that is named. */
-  compareWith?: RunName
+  compareWith?: RunName | undefined
   question: Question
   /** Earlier questions of a conversation, the oldest first. They name the thread of this one. */
-  after?: readonly string[]
+  after?: readonly string[] | undefined
   /** Tells, where the run is older than the ref's head, which of the cited lines have changed since. */
-  github?: () => Promise<GitHub>
+  github?: (() => Promise<GitHub>) | undefined
   /** Written on the sandbox, so that the caller can find it again from outside. */
-  labels?: Record<string, string>
+  labels?: Record<string, string> | undefined
   /** Who pays: budgets and the order of waiting questions are per caller. */
-  caller?: string
+  caller?: string | undefined
 }
 
 export interface AnswerResult {
@@ -37,7 +37,7 @@ export interface AnswerResult {
   /** The answer was stored already. */
   reused: boolean
   /** The ref's head has moved on from the run: what that means for the answer, as far as it is known. */
-  stale?: AnswerStaleness
+  stale?: AnswerStaleness | undefined
   /** What people said about this answer. */
   corrections?: readonly ShownCorrection[]
 }
@@ -49,8 +49,8 @@ export interface FoundQuestion {
   id: string
   run: ChosenRun
   /** The earlier run of a comparison. */
-  base?: ChosenRun
-  record?: AnswerRecord
+  base?: ChosenRun | undefined
+  record?: AnswerRecord | undefined
   /** What people corrected, where its lines are there. Read beside the answer. */
   corrections: Correction[]
   timer: StepTimer
@@ -100,7 +100,7 @@ export async function findAnswer(
 
 /** The question of a record that a job goes on with. */
 export async function findQueued(
-  job: Where & { run: string; id: string; labels?: Record<string, string>; caller?: string },
+  job: Where & { run: string; id: string; labels?: Record<string, string> | undefined; caller?: string | undefined },
   context: AppContext,
   signal: AbortSignal,
 ): Promise<FoundQuestion | undefined> {
@@ -131,8 +131,8 @@ function questionOf(record: AnswerRecord): SettledQuestion {
   return {
     text: question,
     depth,
-    ...(thread === undefined ? {} : { thread }),
-    ...(asker === undefined ? {} : { asker }),
+    thread,
+    asker,
     ...(record.status === 'running' && record.fresh ? { fresh: true } : {}),
   }
 }
@@ -184,7 +184,7 @@ function answerId(question: SettledQuestion, run: string, base: string | undefin
       question: question.text,
       model: ports.model.name,
       depth: question.depth,
-      ...(question.thread === undefined ? {} : { thread: question.thread }),
+      thread: question.thread,
       ...(question.fresh ? { nonce: ports.uniqueId() } : {}),
     },
     sha256,
@@ -205,8 +205,8 @@ export function newClaim(
     run: run.handoff.run,
     commit: run.handoff.commit,
     question: context.redact(question.text),
-    ...(question.thread === undefined ? {} : { thread: question.thread }),
-    ...(question.asker === undefined ? {} : { asker: question.asker }),
+    thread: question.thread,
+    asker: question.asker,
     ...(base ? { compareWith: { run: base.handoff.run, commit: base.handoff.commit } } : {}),
     model: model.name,
     ...(question.depth === 'normal' ? {} : { depth: question.depth }),

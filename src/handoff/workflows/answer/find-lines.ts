@@ -18,7 +18,7 @@ export interface LinesRequest extends Where {
   /** Waiting is fair between callers. */
   caller: string
   /** Written on the sandbox. */
-  labels?: Record<string, string>
+  labels?: Record<string, string> | undefined
 }
 
 export interface FoundLines {
@@ -38,7 +38,7 @@ export async function findLines(request: LinesRequest, context: AppContext, sign
   const budget = await reserveLines(request, context, signal)
   await using _settling = { [Symbol.asyncDispose]: () => budget.settle() }
   await ticket.ready(signal, (position) => context.ports.emit({ type: 'answer-waiting', position }))
-  const looking = { context, timer, run, ...(labels ? { labels } : {}) }
+  const looking = { context, timer, run, labels }
   const look = async (): Promise<Shown> => {
     const shown = nothingShown()
     await using open = await openForReading(looking, signal)

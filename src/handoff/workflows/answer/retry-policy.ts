@@ -22,7 +22,7 @@ export const wasInterrupted = ({ error }: FailedAnswer) => error.code === 'cance
 /** The failure that a record tells. */
 export function failureOf({ error }: FailedAnswer): HandoffError {
   const { code, message, next } = error
-  return new HandoffError(code as ErrorCode, message, next === undefined ? {} : { next })
+  return new HandoffError(code as ErrorCode, message, { next })
 }
 
 /** Another process holds the question. */

@@ -4,7 +4,7 @@
 // does not, and leaves the question to its lease.
 import type { AppContext } from '../../context.js'
 import type { ClaimedAnswer } from '../../domain/answer.js'
-import { type AnswerPlace, endClaim } from '../../store/answer-store.js'
+import { endClaim, type RecordPlace } from '../../store/answer-store.js'
 import { withoutTrailingSlashes } from '../../util/text.js'
 
 interface EndedSandbox {
@@ -18,7 +18,7 @@ interface EndedSandbox {
 type Freed = 'stopped' | 'freed' | 'nothing'
 
 /** Written on the sandbox of a question: whose claim it works for. */
-export function claimLabels({ directory, id }: Omit<AnswerPlace, 'drive'>, { claim }: ClaimedAnswer) {
+export function claimLabels({ directory, id }: Omit<RecordPlace, 'drive'>, { claim }: ClaimedAnswer) {
   return { directory, answer: id, claim }
 }
 

@@ -19,7 +19,7 @@ interface Looking {
   timer: StepTimer
   run: ChosenRun
   /** Written on the sandbox, beside our own. */
-  labels?: Record<string, string>
+  labels?: Record<string, string> | undefined
 }
 
 /** The machine is ended and the token revoked when it is disposed of, which never fails. */

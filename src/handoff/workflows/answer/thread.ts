@@ -15,7 +15,7 @@ const mostShown = 3
 export function threadAfter(earlier: readonly string[], asked: Omit<AnswerKey, 'question'>): string | undefined {
   let thread: string | undefined
   for (const question of earlier) {
-    thread = answerIdOf({ ...asked, question, ...(thread === undefined ? {} : { thread }) }, sha256)
+    thread = answerIdOf({ ...asked, question, thread }, sha256)
   }
   return thread
 }

@@ -104,9 +104,9 @@ export async function commentParts(
     form: 'comment',
     reused,
     corrections,
-    ...(on.asker === undefined ? {} : { asker: on.asker }),
-    ...(notes === undefined ? {} : { notes }),
-    ...(stale === undefined ? {} : { stale }),
+    asker: on.asker,
+    notes,
+    stale,
   })
   return splitComment(on.redact(markdown))
 }

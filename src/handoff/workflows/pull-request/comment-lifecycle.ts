@@ -75,7 +75,7 @@ export async function endConversation(
     /** `cancelled`, or what went wrong. */
     error: unknown
     /** The answer's comment, if known. If it was deleted, no other is created. */
-    comment?: number
+    comment?: number | undefined
     signal: AbortSignal
   },
 ): Promise<'done' | 'failed' | 'cancelled' | 'deleted'> {

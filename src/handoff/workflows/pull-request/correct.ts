@@ -104,8 +104,8 @@ async function carryOut(request: CorrectRequest, call: Call): Promise<CorrectRes
       at: new Date(context.ports.clock.now()).toISOString(),
       by: author.login,
       text,
-      ...(answer === undefined ? {} : { answer }),
-      ...(run.handoff.repositoryId === undefined ? {} : { repositoryId: run.handoff.repositoryId }),
+      answer,
+      repositoryId: run.handoff.repositoryId,
       commit: run.handoff.commit,
       places: placesFor(text, places, answer !== undefined),
     }

@@ -208,5 +208,5 @@ function since({ askedAt }: Target): { since?: string } {
 }
 
 function keyOf({ kind, repository, id, node }: Comment): CommentKey {
-  return { kind, repository, id, ...(node === undefined ? {} : { node }) }
+  return { kind, repository, id, node }
 }

@@ -28,9 +28,9 @@ export interface SummariseRequest {
   force?: boolean
   form?: 'tar' | 'plain'
   /** The commit that the change is described against: the merge base of a pull request. */
-  base?: string
+  base?: string | undefined
   /** A token that can read the repository and do nothing else. */
-  cloneToken?: string
+  cloneToken?: string | undefined
   /** Commits and refs whose summary may be kept, best first. */
   reuseFrom?: { commits?: string[]; refs?: string[] }
   requestedBy?: { workflowRun?: string; actor?: string }

@@ -8,7 +8,7 @@ import { type Publisher, startPublisher } from '../../../../src/emulators/drive9
 import { type SandboxCloud, type SandboxCloudOptions, startSandboxCloud } from '../../../../src/emulators/e2b/server.js'
 import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
 import { templateName } from '../../../../src/handoff/clients/e2b/install-scripts.js'
-import type { SandboxSettings } from '../../../../src/handoff/clients/e2b/sdk-calls.js'
+import type { ClientSettings } from '../../../../src/handoff/clients/e2b/sdk-calls.js'
 import { request, runOptions } from '../../../contract/sandbox-client.js'
 import { refusal } from '../../../support/refusal.js'
 
@@ -35,7 +35,7 @@ async function restart(options: SandboxCloudOptions): Promise<void> {
   cloud = await startSandboxCloud({ templates: [], ...options })
 }
 
-function makeClient(more: Partial<SandboxSettings> = {}) {
+function makeClient(more: Partial<ClientSettings> = {}) {
   const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = cloud.settings
   const onNotice = (text: string) => void notices.push(text)
   const binary = { url: publisher.settings.DRIVE9_BINARY_URL }

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type SandboxCloud, startSandboxCloud } from '../../../../src/emulators/e2b/server.js'
 import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
-import type { SandboxSettings } from '../../../../src/handoff/clients/e2b/sdk-calls.js'
+import type { ClientSettings } from '../../../../src/handoff/clients/e2b/sdk-calls.js'
 import type { Sandboxes } from '../../../../src/handoff/domain/ports.js'
 import { request, runOptions, sandboxesContract } from '../../../contract/sandbox-client.js'
 import { refusal } from '../../../support/refusal.js'
@@ -18,7 +18,7 @@ const never = new AbortController().signal
 const creation = { method: 'POST', path: /^\/v2\/sandboxes$/ }
 const killing = { method: 'DELETE', path: /^\/sandboxes\// }
 
-function makeClient(more: Partial<SandboxSettings> = {}): Sandboxes {
+function makeClient(more: Partial<ClientSettings> = {}): Sandboxes {
   const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = cloud.settings
   return makeSandboxes({
     apiKey,

@@ -5,7 +5,7 @@ import type { Fault } from '../../../../src/emulators/faulty-server.js'
 import { buildTemplate } from '../../../../src/handoff/clients/e2b/build-template.js'
 import { makeSandboxes } from '../../../../src/handoff/clients/e2b/client.js'
 import { errorRows, explainFailure, rowFor } from '../../../../src/handoff/clients/e2b/errors.js'
-import type { SandboxSettings } from '../../../../src/handoff/clients/e2b/sdk-calls.js'
+import type { ClientSettings } from '../../../../src/handoff/clients/e2b/sdk-calls.js'
 import type { Sandbox } from '../../../../src/handoff/domain/ports.js'
 import { request, runOptions } from '../../../contract/sandbox-client.js'
 import { refusal } from '../../../support/refusal.js'
@@ -16,14 +16,14 @@ const secret = 'value-that-must-stay-secret'
 
 function makeStage(cloud: SandboxCloud) {
   const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = cloud.settings
-  const settings = (more: Partial<SandboxSettings> = {}) => ({
+  const settings = (more: Partial<ClientSettings> = {}) => ({
     apiKey,
     apiUrl,
     sandboxUrl,
     template: 'handoff',
     ...more,
   })
-  const open = (more: Partial<SandboxSettings> = {}, lifetimeMs = 60_000) =>
+  const open = (more: Partial<ClientSettings> = {}, lifetimeMs = 60_000) =>
     makeSandboxes(settings(more)).open(request({ lifetimeMs }), never)
   return {
     cloud,

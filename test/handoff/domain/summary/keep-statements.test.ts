@@ -1,6 +1,6 @@
 // A statement stays word for word while its lines are there. What a file is called now comes into its text only as a harmless name.
 import { describe, expect, test } from 'vitest'
-import type { Relocation } from '../../../../src/handoff/domain/sandbox-protocol.js'
+import type { Relocation } from '../../../../src/handoff/domain/sandbox-protocol-decoder.js'
 import { keepStatements } from '../../../../src/handoff/domain/summary/keep-statements.js'
 import { createPathIndex } from '../../../../src/handoff/domain/summary/path-index.js'
 import { headings, type Statement, type SummaryRecord } from '../../../../src/handoff/domain/summary/summary-record.js'
