@@ -5,7 +5,6 @@ import {
   correctComments,
   correctionsOf,
   fitMarkdown,
-  layout,
   markStaleComments,
   type ReadContext,
   readChange,
@@ -25,7 +24,7 @@ export async function commentOnPull(job: Job, wanted: CommitRequest & { pull: nu
   const { runner, context, signal } = job
   const reading = openReadContext(job)
   const repository = jobRepository(job)
-  const run = await resolveRun({ repository }, { commit: sha }, reading, layout(reading.root, repository), signal)
+  const run = await resolveRun({ repository }, { commit: sha }, reading, signal)
   runner.setOutput('run', run.handoff.run)
   runner.setOutput('commit', sha)
   const body = job.redact(await renderComment(job, wanted, reading, run))
@@ -52,12 +51,12 @@ async function renderComment(
   reading: ReadContext,
   run: Awaited<ReturnType<typeof resolveRun>>,
 ): Promise<string> {
-  const { handoff, directory } = run
+  const { handoff } = run
   const { signal, context, options } = job
   const base = await mergeBase(job, wanted)
   const [report, diagram, corrections] = await Promise.all([
-    base === undefined ? undefined : readChange(reading, directory, handoff, base, signal),
-    readDiagram(reading, directory, handoff, signal),
+    base === undefined ? undefined : readChange(reading, run, base, signal),
+    readDiagram(reading, run, signal),
     correctionsOf(reading, run, signal),
   ])
   const text = changeComment({

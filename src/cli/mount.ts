@@ -1,5 +1,5 @@
 // `npm run mount`: the line that mounts a run directory on a machine with the drive9 program, with a token that may only read this run.
-import { createReadContext, HandoffError, layout, parseRepository, parseRunName, resolveRun } from '../handoff/index.js'
+import { createReadContext, HandoffError, parseRepository, parseRunName, resolveRun } from '../handoff/index.js'
 import { type Given, runCommand } from './command-line.js'
 import { readDriveSettings } from './load-env.js'
 
@@ -35,8 +35,7 @@ async function printLine({ values: flags, positionals }: Given<typeof command.op
   const repository = parseRepository(fullName, flags.host)
   const context = createReadContext(settings)
   const cloneUrl = flags['clone-url'] ?? `https://${flags.host}/${fullName}.git`
-  const place = layout(context.root, repository)
-  const run = await resolveRun({ repository, cloneUrl, readOnly: true }, parseRunName(name), context, place, signal)
+  const run = await resolveRun({ repository, cloneUrl, readOnly: true }, parseRunName(name), context, signal)
   const lifetimeSeconds = Number(flags.hours) * 3_600
   const token = await context.ports.drive.issueToken(
     { prefix: run.directory, operations: ['read', 'list'], lifetimeSeconds, subject: 'handoff-laptop' },

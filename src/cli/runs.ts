@@ -12,7 +12,6 @@ import {
   getAnswer,
   type Handoff,
   HandoffError,
-  layout,
   listAnswerPage,
   listRuns,
   parseRepository,
@@ -97,7 +96,7 @@ function choose({ context, repository, flags, signal }: Place, name: string): Pr
   const { host, owner, name: short } = repository
   const cloneUrl = flags['clone-url'] ?? `https://${host}/${owner}/${short}.git`
   const where = { repository, cloneUrl, readOnly: true }
-  return resolveRun(where, parseRunName(name), context, layout(context.root, repository), signal)
+  return resolveRun(where, parseRunName(name), context, signal)
 }
 
 // ── lists ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -174,7 +173,7 @@ async function difference({ context, signal }: Place, before: ChosenRun, after: 
 
 async function statementsAndCorrections(context: ReadContext, run: ChosenRun, signal: AbortSignal) {
   const [statements, corrections] = await Promise.all([
-    readStatements(context, run.directory, run.handoff, signal),
+    readStatements(context, run, signal),
     correctionsOf(context, run, signal),
   ])
   return [statements, ...corrections.filter(({ answer }) => answer === undefined)] as const

@@ -193,7 +193,7 @@ test.each<[string, RegExp, FaultName]>([
   expect(await disturbed(small, dying, place.summarise(dying, 'disturbed'))).toEqual([])
   await using next = await small.process({ patient: true })
   const { repository, name } = place.ask(next, 'x')
-  const read = await resolveRun({ repository }, name, next.context, place.layout, never)
+  const read = await resolveRun({ repository }, name, next.context, never)
   expect(read.handoff.run).toMatch(/-disturbed$/)
   const again = await summarise(place.summarise(next, 'second'), next.context, never)
   expect(again).toMatchObject({ run: read.handoff.run, reused: true })
@@ -274,7 +274,7 @@ async function disturbed(stack: ScriptedStack, process: TestProcess, request: Su
 async function readByProduction(stack: ScriptedStack, place: Scenario): Promise<string[]> {
   await using process = await stack.process({ patient: true })
   const { repository, name } = place.ask(process, 'x')
-  const seen = await resolveRun({ repository }, name, process.context, place.layout, never).then(
+  const seen = await resolveRun({ repository }, name, process.context, never).then(
     ({ handoff }) => handoff.run as string,
     (error: unknown) => (isHandoffError(error) ? error.code : `not an error of ours: ${String(error)}`),
   )

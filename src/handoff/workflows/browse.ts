@@ -19,7 +19,7 @@ import { optionally, stalenessAt } from './answer/report-answer.js'
 import { type ChosenRun, repositoryOf } from './answer/resolve-run.js'
 import type { AnswerStaleness } from './pull-request/check-answer.js'
 import { correctionsOf } from './read-corrections.js'
-import { readSummary } from './read-summary.js'
+import { readSummary } from './read-sealed-files.js'
 
 interface Page<T> {
   items: T[]
@@ -110,7 +110,7 @@ export async function summarisedRefs(
 }
 
 export async function runSummary(context: ReadContext, run: ChosenRun, signal: AbortSignal): Promise<string> {
-  return readSummary(context, run.directory, run.handoff, signal)
+  return readSummary(context, run, signal)
 }
 
 /** The same for readers of Markdown: each correction behind its statement, or above the text. */

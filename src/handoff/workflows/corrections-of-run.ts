@@ -5,16 +5,12 @@ import { type Correction, decodeCorrections, type HeldCorrections } from '../dom
 import { isHandoffError } from '../domain/errors.js'
 import { artifact, type Layout, type Repository } from '../domain/run.js'
 import { readCorrections } from '../store/correction-store.js'
-import type { ChosenRun } from './answer/resolve-run.js'
-import { readBlobs } from './read-file-tables.js'
-import { findSealedFile } from './read-summary.js'
-
-type Run = Pick<ChosenRun, 'directory' | 'handoff'>
+import { findSealedFile, type RunFiles, readBlobs } from './read-sealed-files.js'
 
 /** `bytes` are the repository's list. */
 export async function heldCorrections(
   context: ReadContext,
-  run: Run,
+  run: RunFiles,
   bytes: Uint8Array,
   signal: AbortSignal,
 ): Promise<Correction[]> {
@@ -35,12 +31,8 @@ export async function heldCorrections(
 
 const nothingHeld: HeldCorrections = { corrections: [], ended: [] }
 
-async function readHeld(
-  context: ReadContext,
-  { directory, handoff }: Run,
-  signal: AbortSignal,
-): Promise<HeldCorrections> {
-  const bytes = await findSealedFile(context, directory, handoff, artifact.corrections, 4_000_000, signal)
+async function readHeld(context: ReadContext, run: RunFiles, signal: AbortSignal): Promise<HeldCorrections> {
+  const bytes = await findSealedFile(context, run, artifact.corrections, 4_000_000, signal)
   return bytes ? decodeCorrections(bytes) : nothingHeld
 }
 

@@ -1,7 +1,7 @@
 // The tools that read what is stored: summaries and runs. They start no sandbox and ask no model.
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type * as Product from '../../handoff/index.js'
-import { layout, parseRunName } from '../../handoff/index-for-stored-answers.js'
+import { parseRunName } from '../../handoff/index-for-stored-answers.js'
 import { locate } from '../ask/question.js'
 import { runView } from '../http/responses.js'
 import { visibleRepositories } from '../repositories.js'
@@ -32,14 +32,8 @@ async function findSummary(
 ): Promise<{ handoff: Product.Handoff; summary: string }> {
   const where = await locate(app, caller, repositoryOf(input), signal)
   const [product, context] = await Promise.all([app.product(), app.context()])
-  const place = layout(context.root, where.repository)
-  const run = await product.resolveRun(
-    { ...where, readOnly: true },
-    parseRunName(input.ref ?? 'HEAD'),
-    context,
-    place,
-    signal,
-  )
+  const name = parseRunName(input.ref ?? 'HEAD')
+  const run = await product.resolveRun({ ...where, readOnly: true }, name, context, signal)
   return {
     handoff: run.handoff,
     summary: product.cleanText(await product.summaryWithCorrections(context, run, signal)),

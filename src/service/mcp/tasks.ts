@@ -10,7 +10,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type * as Product from '../../handoff/index.js'
-import { layout, parseRunId } from '../../handoff/index-for-stored-answers.js'
+import { parseRunId } from '../../handoff/index-for-stored-answers.js'
 import { locate } from '../ask/question.js'
 import { pendingView, pollSeconds } from '../http/responses.js'
 import { answerResult } from './answer-result.js'
@@ -101,13 +101,7 @@ async function findTask({ app, caller, signal }: McpCall, taskId: string) {
     const where = await locate(app, caller, repository, signal)
     const [product, context] = await Promise.all([app.product(), app.context()])
     const name = { run: parseRunId(run) }
-    const chosen = await product.resolveRun(
-      { ...where, readOnly: true },
-      name,
-      context,
-      layout(context.root, where.repository),
-      signal,
-    )
+    const chosen = await product.resolveRun({ ...where, readOnly: true }, name, context, signal)
     return { run: chosen, record: await product.getAnswer(context, chosen, id, signal) }
   } catch (error) {
     throw noTask(errorText(error))

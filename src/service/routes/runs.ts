@@ -167,7 +167,7 @@ async function wholeRun({ app, product, context, exchange }: RunsRequest, run: P
   const [summary, corrections, diagram] = await Promise.all([
     product.runSummary(context, run, signal),
     product.correctionsOf(context, run, signal),
-    product.readDiagram(context, run.directory, handoff, signal),
+    product.readDiagram(context, run, signal),
   ])
   const place = placeOf(app.settings.github, handoff)
   const ofSummary = corrections.filter(({ answer }) => answer === undefined)
@@ -266,8 +266,7 @@ function repositoryOf({ caller, app, query, exchange }: RunsRequest) {
 async function findRun(look: RunsRequest, name: Product.RunName): Promise<Product.ChosenRun & Seen> {
   const { product, context, exchange } = look
   const where = await repositoryOf(look)
-  const place = product.layout(context.root, where.repository)
-  return product.resolveRun({ ...where, readOnly: true }, name, context, place, exchange.signal)
+  return product.resolveRun({ ...where, readOnly: true }, name, context, exchange.signal)
 }
 
 function parsePage(query: URLSearchParams): { limit: number; cursor?: string } {

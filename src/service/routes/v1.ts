@@ -63,9 +63,9 @@ export async function getV1(exchange: RequestContext): Promise<Response> {
     return jsonResponse(200, { object: 'list', data: (await models(app, caller, exchange.signal)).map(modelView) })
   }
   const { repository, name } = readModel(address.model)
-  const { resolveRun, layout } = await app.product()
+  const { resolveRun } = await app.product()
   const [where, context] = [await locate(app, caller, repository, exchange.signal), await app.context()]
-  await resolveRun(where, name, context, layout(context.root, where.repository), exchange.signal)
+  await resolveRun(where, name, context, exchange.signal)
   return jsonResponse(200, modelView(address.model))
 }
 

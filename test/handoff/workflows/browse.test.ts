@@ -45,7 +45,7 @@ test('a page of runs reads its own pointers and handoffs, eight runs at a time',
 
 test('a page of answers reads its own records, eight at a time', async () => {
   const context = countedContext()
-  const run = await resolveRun({ repository: there.repository }, { commit: sha(40) }, context, there.place, never)
+  const run = await resolveRun({ repository: there.repository }, { commit: sha(40) }, context, never)
   reads.paths.clear()
   const { items } = await listAnswerPage(context, run, { limit: 30 }, never)
   expect(new Set(items.map(({ id }) => id)).size).toBe(30)

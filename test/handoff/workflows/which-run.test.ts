@@ -24,7 +24,7 @@ async function outcome(commit: string, { id, strict }: Asked) {
     repository: { ...there.repository, ...(id === undefined ? {} : { id }) },
     ...(strict === undefined ? {} : { strict }),
   }
-  return resolveRun(where, { commit }, there.context, there.place, never).then(
+  return resolveRun(where, { commit }, there.context, never).then(
     (chosen) => chosen.handoff.commit,
     (error: { code: string }) => error.code,
   )

@@ -6,7 +6,7 @@ import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question, SettledQue
 import { answerIdOf, parseQuestion } from '../../domain/answers/question.js'
 import type { Correction, ShownCorrection } from '../../domain/corrections/correction.js'
 import type { GitHub } from '../../domain/github.js'
-import { type Layout, layout, parseRunId } from '../../domain/run.js'
+import { layout, parseRunId } from '../../domain/run.js'
 import { type RecordPlace, readAnswer } from '../../store/answer-store.js'
 import { sha256 } from '../../store/run-store.js'
 import { awaitedLater } from '../../util/abort.js'
@@ -76,15 +76,14 @@ export async function findAnswer(
 ): Promise<FoundQuestion> {
   const { text, depth = context.limits.depth ?? 'normal' } = request.question
   const asked = { ...request.question, text: parseQuestion(text), depth }
-  const place = layout(context.root, request.repository)
   const timer = startTimer(context.ports)
-  const resolve = (name: RunName) => resolveRun(request, name, context, place, signal)
+  const resolve = (name: RunName) => resolveRun(request, name, context, signal)
   const resolving = awaitedLater(
     timer.step('look up', () =>
       Promise.all([resolve(request.name), request.compareWith && resolve(request.compareWith)]),
     ),
   )
-  const early = readEarly(request, asked, context, place, signal)
+  const early = readEarly(request, asked, context, signal)
   const [run, base] = await resolving
   const question = inThread(asked, request, run.handoff.run, context)
   if (base) (await import('./generate-comparison.js')).refuseSame(base, run)
@@ -105,9 +104,8 @@ export async function findQueued(
   signal: AbortSignal,
 ): Promise<FoundQuestion | undefined> {
   const { run: name, id, labels, caller, ...where } = job
-  const place = layout(context.root, where.repository)
   const timer = startTimer(context.ports)
-  const resolve = (run: string) => timer.step('look up', () => resolveRun(where, { run }, context, place, signal))
+  const resolve = (run: string) => timer.step('look up', () => resolveRun(where, { run }, context, signal))
   const run = await resolve(name)
   const [record, corrections] = await Promise.all([
     readAnswer(placeOf({ id, run }, context), signal),
@@ -155,14 +153,13 @@ function readEarly(
   request: AnswerRequest,
   asked: SettledQuestion,
   context: AppContext,
-  place: Layout,
   signal: AbortSignal,
 ): { id: string; directory: string; record: Promise<AnswerRecord | undefined> } | undefined {
   const { name, compareWith } = request
   if (!('run' in name) || compareWith || isUnique(asked)) return undefined
   const run = parseRunId(name.run)
   const id = answerId(inThread(asked, request, run, context), run, undefined, context)
-  const directory = place.run(run)
+  const directory = layout(context.root, request.repository).run(run)
   // Where the run is wrong too, its error is the one that is reported.
   const record = awaitedLater(readAnswer({ drive: context.ports.drive, directory, id }, signal))
   return { id, directory, record }

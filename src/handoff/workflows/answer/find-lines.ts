@@ -2,7 +2,7 @@
 import type { AppContext } from '../../context.js'
 import type { Excerpt } from '../../domain/answer.js'
 import { HandoffError, ignoreFailure } from '../../domain/errors.js'
-import { layout, quote } from '../../domain/run.js'
+import { quote } from '../../domain/run.js'
 import { startTimer } from '../../util/step-timer.js'
 import type { CitedPlace } from '../browse.js'
 import { settlingMs } from './reserve-budget.js'
@@ -32,8 +32,7 @@ export interface FoundLines {
 export async function findLines(request: LinesRequest, context: AppContext, signal: AbortSignal): Promise<FoundLines> {
   const { name, wanted, caller, labels } = request
   const timer = startTimer(context.ports)
-  const place = layout(context.root, request.repository)
-  const run = await timer.step('look up', () => resolveRun(request, name, context, place, signal))
+  const run = await timer.step('look up', () => resolveRun(request, name, context, signal))
   using ticket = context.admission.enter(caller, 1)
   const budget = await reserveLines(request, context, signal)
   await using _settling = { [Symbol.asyncDispose]: () => budget.settle() }

@@ -10,7 +10,7 @@ import type { MoreRequest } from '../../domain/sandbox-protocol.js'
 import type { Searched } from '../../domain/sandbox-protocol-decoder.js'
 import type { Usage } from '../../domain/usage.js'
 import { addUsage, tokensToShow, withinContext } from '../call-model.js'
-import { readSummaryForModel } from '../read-summary.js'
+import { readSummaryForModel } from '../read-sealed-files.js'
 import {
   type Answered,
   type AnswerJob,
@@ -34,7 +34,7 @@ import {
 
 export async function generateAnswer(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { context, run } = job
-  const reading = readSummaryForModel(context, run.directory, run.handoff, signal)
+  const reading = readSummaryForModel(context, run, signal)
   await using resources = new AsyncDisposableStack()
   const [open, [summary, terms]] = await settleAll([
     openForReading(job, signal).then((one) => resources.use(one)),

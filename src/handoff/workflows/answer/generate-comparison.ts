@@ -16,8 +16,7 @@ import type { ModelReply } from '../../domain/ports.js'
 import type { MoreRequest } from '../../domain/sandbox-protocol.js'
 import { awaitedLater } from '../../util/abort.js'
 import { addUsage, tokensToShow, withinContext } from '../call-model.js'
-import { type BlobsByPath, readBlobs } from '../read-file-tables.js'
-import { readSummaryForModel } from '../read-summary.js'
+import { type BlobsByPath, readBlobs, readSummaryForModel } from '../read-sealed-files.js'
 import {
   type Answered,
   type AnswerJob,
@@ -84,7 +83,7 @@ export async function generateComparison(job: CompareJob, signal: AbortSignal): 
 
 async function readRun({ context }: CompareJob, run: ChosenRun, signal: AbortSignal) {
   const [summary, blobs] = await Promise.all([
-    readSummaryForModel(context, run.directory, run.handoff, signal),
+    readSummaryForModel(context, run, signal),
     readBlobs(context, run, signal),
   ])
   return { summary, blobs }

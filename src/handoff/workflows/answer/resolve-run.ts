@@ -5,6 +5,7 @@ import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import {
   fullName,
   type Layout,
+  layout,
   layoutAsSpelled,
   parseRepository,
   parseRunId,
@@ -54,9 +55,9 @@ export async function resolveRun(
   where: Where,
   name: RunName,
   context: ReadContext,
-  place: Layout,
   signal: AbortSignal,
 ): Promise<ChosenRun> {
+  const place = layout(context.root, where.repository)
   const chosen = await inPlace(where, name, context, place, signal).catch(async (error: unknown) => {
     const older = isHandoffError(error, 'not-found') ? await inOlderPlace(where, name, context, signal) : undefined
     if (older) return older

@@ -14,7 +14,7 @@ import { isHandoffError } from '../../domain/errors.js'
 import type { GitHub } from '../../domain/github.js'
 import { fullName, layout, olderLayout, type Repository } from '../../domain/run.js'
 import { readSealed } from '../../store/run-store.js'
-import { type BlobsByPath, readBlobs } from '../read-file-tables.js'
+import { type BlobsByPath, readBlobs } from '../read-sealed-files.js'
 import { compareCommits } from './check-staleness.js'
 
 export interface AnswerStaleness extends Staleness {

@@ -30,7 +30,7 @@ import { type ChosenRun, type RunName, resolveRun } from '../answer/resolve-run.
 import { type AuditTools, noteCorrection } from '../audit-log.js'
 import { getAnswer } from '../browse.js'
 import { correctionsOf } from '../read-corrections.js'
-import { readChanges, readStatements } from '../read-summary.js'
+import { readChanges, readStatements } from '../read-sealed-files.js'
 import { questionKey } from './status-comment.js'
 
 export type CorrectContext = ReadContext & AuditTools
@@ -72,7 +72,7 @@ export async function correctComment(request: CorrectRequest, signal: AbortSigna
 async function carryOut(request: CorrectRequest, call: Call): Promise<CorrectResult> {
   const { context, repository, command, target } = request
   const place = layout(context.root, repository)
-  const subject = await findSubject(request, place, call)
+  const subject = await findSubject(request, call)
   if (command.remove) {
     const removed = await removeCorrections(request, subject, place, call)
     await settle('removed', removed)
@@ -168,7 +168,7 @@ interface Subject {
 }
 
 /** The comment that the command links to, or the newest one before it in its thread. */
-async function findSubject(request: CorrectRequest, place: Layout, call: Call): Promise<Subject> {
+async function findSubject(request: CorrectRequest, call: Call): Promise<Subject> {
   const { github, context, target, command } = request
   const own = await github.ownComments(target.thread, { marker: anyMarker }, call)
   const subjects = own.filter(({ body }) => isAnswer(body) || body.startsWith(summaryMarker))
@@ -181,13 +181,13 @@ async function findSubject(request: CorrectRequest, place: Layout, call: Call): 
           .at(-1)
       : subjects.find(({ id }) => id === linked)
   if (comment === undefined) throw nothingToCorrect(linked !== undefined)
-  const find = (name: RunName) => resolveRun({ repository: request.repository }, name, context, place, call.signal)
+  const find = (name: RunName) => resolveRun({ repository: request.repository }, name, context, call.signal)
   if (comment.body.startsWith(summaryMarker)) {
     const { head } = await github.pull(target.thread.repository, target.thread.number, call)
     const run = await find({ commit: head.sha })
     const [summary, changes] = await Promise.all([
-      readStatements(context, run.directory, run.handoff, call.signal),
-      readChanges(context, run.directory, run.handoff, call.signal),
+      readStatements(context, run, call.signal),
+      readChanges(context, run, call.signal),
     ])
     const statements = [...changes.flatMap((change) => change.statements), ...(summary ? statementsOf(summary) : [])]
     return { comments: [comment], run, places: statements.flatMap(({ citations }) => citations) }

@@ -28,7 +28,7 @@ import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import { noteSeal } from '../audit-log.js'
 import { readOwnCorrections } from '../corrections-of-run.js'
 import { correctionsOf } from '../read-corrections.js'
-import { readChange, readDiagram, readStatements, readSummary } from '../read-summary.js'
+import { readChange, readDiagram, readStatements, readSummary } from '../read-sealed-files.js'
 import { buildArtifacts, summaryLimits } from './build-artifacts.js'
 import { buildHandoff, formOf, hashPatterns } from './build-handoff.js'
 import { openCheckpoint } from './checkpoint.js'
@@ -220,14 +220,15 @@ async function reuseRun(
 ): Promise<SummariseResult> {
   const { handoff } = sealed
   const directory = place.run(handoff.run)
+  const run = { directory, handoff }
   context.ports.emit({ type: 'run-chosen', run: handoff.run, directory, reused: true })
   const { base } = request
   const [summary, statements, diagram, change, corrections, refMoved] = await Promise.all([
-    readSummary(context, directory, handoff, signal),
-    readStatements(context, directory, handoff, signal),
-    readDiagram(context, directory, handoff, signal),
-    base === undefined ? undefined : readChange(context, directory, handoff, base, signal),
-    correctionsOf(context, { directory, handoff }, signal),
+    readSummary(context, run, signal),
+    readStatements(context, run, signal),
+    readDiagram(context, run, signal),
+    base === undefined ? undefined : readChange(context, run, base, signal),
+    correctionsOf(context, run, signal),
     prepareRef(context.ports, place, request.commit, signal).finish(signal),
   ])
   const differences = findDifferences(request, context, handoff)

@@ -25,7 +25,7 @@ afterEach(() => there[Symbol.asyncDispose]())
 
 const cloneUrl = 'https://git.example.org/octo/tools'
 const resolve = (name: RunName, more: Partial<Where> = { cloneUrl }) =>
-  resolveRun({ repository: there.repository, ...more }, name, there.context, there.place, never)
+  resolveRun({ repository: there.repository, ...more }, name, there.context, never)
 const refused = (name: RunName, more?: Partial<Where>) =>
   resolve(name, more).then(
     ({ handoff }) => `run ${handoff.run}`,
