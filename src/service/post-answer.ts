@@ -1,16 +1,16 @@
 // Posts an answer as a comment on a pull request. A marker in the comment keeps a repeated post from creating a second one.
-import type * as Product from '../handoff/index.js'
+import * as product from '../handoff/index.js'
 import type { App } from './app.js'
 import { placeOf } from './http/responses.js'
 
 export async function postOnPull(
   app: App,
-  { redact, ports }: Product.AppContext,
-  { record, run, reused, corrections = [] }: Product.AnswerResult,
+  { redact, ports }: product.AppContext,
+  { record, run, reused, corrections = [] }: product.AnswerResult,
   pull: number,
   signal: AbortSignal,
 ): Promise<{ url: string }> {
-  const [product, github] = await Promise.all([app.product(), app.github()])
+  const github = await app.github()
   const { repository } = run.handoff
   const place = placeOf(app.settings.github, run.handoff)
   const onNotice = (text: string) => ports.emit({ type: 'notice', text })
@@ -26,8 +26,8 @@ export async function postOnPull(
 
 /** Creates or updates the comment with this marker. Returns its address. */
 async function ensureOnce(
-  github: Product.GitHub,
-  thread: Product.Thread,
+  github: product.GitHub,
+  thread: product.Thread,
   marker: string,
   text: string,
   signal: AbortSignal,

@@ -1,19 +1,18 @@
 // Answers a question in a GitHub comment, or carries out a correction: checks the permission, then does the same as the Action.
-import type * as Product from '../../handoff/index.js'
+import * as product from '../../handoff/index.js'
 import type { App } from '../app.js'
 import { contextForRequest, type RequestTime } from '../context-for-request.js'
 import { logFieldsFor } from '../http/http-function.js'
 import type { CommentJob, CorrectionJob } from './job.js'
 
-type Reply = Product.AnswerResult & { notes: string[] }
+type Reply = product.AnswerResult & { notes: string[] }
 
 /** Asks GitHub whether the author of the comment may ask, or correct, now. */
 export async function readPermission(
   { kind, target, user }: CommentJob | CorrectionJob,
   app: App,
-  product: typeof Product,
   signal: AbortSignal,
-): Promise<Product.PermissionCheck> {
+): Promise<product.PermissionCheck> {
   const { repository } = target.thread
   const github = await app.github()
   const allow = kind === 'correct' ? 'write' : app.settings.askPermission
@@ -24,10 +23,9 @@ export async function carryOutCorrection(
   job: CorrectionJob,
   time: RequestTime,
   app: App,
-  product: typeof Product,
 ): Promise<Record<string, unknown>> {
   const signal = time.workUntil(time.workBy)
-  const may = await readPermission(job, app, product, signal)
+  const may = await readPermission(job, app, signal)
   if (!may.allowed) return { refused: may.reason }
   const [github, context] = await Promise.all([app.github(), app.context()])
   const { repository, target, user: author, command } = job
@@ -46,14 +44,9 @@ const placeOf = ({ repository: { host, owner, name } }: Pick<CommentJob, 'reposi
   permalinks: 'github' as const,
 })
 
-export async function answerComment(
-  job: CommentJob,
-  time: RequestTime,
-  app: App,
-  product: typeof Product,
-): Promise<Record<string, unknown>> {
+export async function answerComment(job: CommentJob, time: RequestTime, app: App): Promise<Record<string, unknown>> {
   const signal = time.workUntil(time.workBy)
-  const may = await readPermission(job, app, product, signal)
+  const may = await readPermission(job, app, signal)
   if (!may.allowed) return { refused: may.reason }
   const [github, base] = await Promise.all([app.github(), app.context()])
   const notices: string[] = []
@@ -67,8 +60,7 @@ export async function answerComment(
     clock: base.ports.clock,
     onNotice: (text) => notices.push(text),
     signal,
-    answer: (wanted, onProgress) =>
-      answerFirstRun(job, wanted, { app, product, base, github, time, onProgress, signal }),
+    answer: (wanted, onProgress) => answerFirstRun(job, wanted, { app, base, github, time, onProgress, signal }),
   })
   if ('error' in ending && product.passesByItself(ending.error)) throw ending.error
   return {
@@ -81,9 +73,8 @@ export async function answerComment(
 
 interface AnswerOptions {
   app: App
-  product: typeof Product
-  base: Product.AppContext
-  github: Product.GitHub
+  base: product.AppContext
+  github: product.GitHub
   time: RequestTime
   onProgress: (text: string) => void
   signal: AbortSignal
@@ -92,10 +83,9 @@ interface AnswerOptions {
 /** Answers from the first place that has a run. */
 async function answerFirstRun(
   job: CommentJob,
-  { thread, places }: Product.ThreadQuestion,
+  { thread, places }: product.ThreadQuestion,
   answering: AnswerOptions,
 ): Promise<Reply> {
-  const { product } = answering
   for (const place of places) {
     try {
       const answer = await answerRun(job, thread, place.name, answering)
@@ -111,9 +101,9 @@ async function answerFirstRun(
 async function answerRun(
   { repository, question, fresh, depth, user, target, caller }: CommentJob,
   thread: string,
-  name: Product.RunName,
-  { app, product, base, github, time, onProgress, signal }: AnswerOptions,
-): Promise<Product.AnswerResult> {
+  name: product.RunName,
+  { app, base, github, time, onProgress, signal }: AnswerOptions,
+): Promise<product.AnswerResult> {
   const fullName = `${repository.owner}/${repository.name}`
   const context = contextForRequest(base, {
     ...time,
@@ -122,7 +112,7 @@ async function answerRun(
       if (text !== undefined) onProgress(text)
     },
   })
-  const request: Product.AnswerRequest = {
+  const request: product.AnswerRequest = {
     repository,
     strict: true,
     cloneUrl: `${app.settings.github.serverUrl}/${fullName}.git`,

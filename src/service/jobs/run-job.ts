@@ -8,10 +8,11 @@
 // | another process holds the question        | 5 s, doubled: its lease may expire       | nothing                     |
 // | a defect of the service                   | 60 s                                     | nothing                     |
 // | anything else; 30 deliveries; 24 hours    | none                                     | the comment says why        |
-import type * as Product from '../../handoff/index.js'
+import * as product from '../../handoff/index.js'
 import type { App } from '../app.js'
 import { contextForRequest, type RequestTime } from '../context-for-request.js'
 import { logFieldsFor } from '../http/http-function.js'
+import { postOnPull } from '../post-answer.js'
 import { answerComment, carryOutCorrection } from './comment-job.js'
 import { type AnswerJob, type Job, openJob } from './job.js'
 
@@ -38,7 +39,7 @@ export async function runJob(message: unknown, delivery: Delivery, app: App): Pr
   const job = openJob(message, app.ownerKey)
   if (job === undefined) return { notes: { ignored: 'The message was not sent by this deployment.' } }
   try {
-    return await attempt(job, delivery, app, await app.product())
+    return await attempt(job, delivery, app)
   } catch (error) {
     return {
       notes: logFieldsFor(error),
@@ -47,9 +48,9 @@ export async function runJob(message: unknown, delivery: Delivery, app: App): Pr
   }
 }
 
-async function attempt(job: Job, delivery: Delivery, app: App, product: typeof Product): Promise<JobOutcome> {
+async function attempt(job: Job, delivery: Delivery, app: App): Promise<JobOutcome> {
   try {
-    return { notes: await run(job, delivery, app, product) }
+    return { notes: await run(job, delivery, app) }
   } catch (error) {
     const wait = product.retryAfterSeconds(error)
     if (wait !== undefined && delivery.count < maximumDeliveries) {
@@ -57,43 +58,44 @@ async function attempt(job: Job, delivery: Delivery, app: App, product: typeof P
       return { notes: { ...logFieldsFor(error), retryAfterSeconds }, retryAfterSeconds }
     }
     if (!product.isHandoffError(error) && delivery.count < maximumDeliveries) throw error
-    await finishJob(job, error, delivery, app, product)
+    await finishJob(job, error, delivery, app)
     return { notes: { ...logFieldsFor(error), givenUp: true } }
   }
 }
 
-function run(job: Job, delivery: Delivery, app: App, product: typeof Product): Promise<JobNotes> {
+function run(job: Job, delivery: Delivery, app: App): Promise<JobNotes> {
   switch (job.kind) {
     case 'answer':
-      return answerQueued(job, delivery, app, product)
+      return answerQueued(job, delivery, app)
     case 'comment':
-      return answerComment(job, delivery.time, app, product)
+      return answerComment(job, delivery.time, app)
     case 'correct':
-      return carryOutCorrection(job, delivery.time, app, product)
+      return carryOutCorrection(job, delivery.time, app)
   }
 }
 
-async function answerQueued(job: AnswerJob, { time }: Delivery, app: App, product: typeof Product): Promise<JobNotes> {
-  if (!app.settings.models.includes(job.model)) throw modelNotOffered(job.model, product)
-  const { found, context } = await find(job, time, app, product)
+async function answerQueued(job: AnswerJob, { time }: Delivery, app: App): Promise<JobNotes> {
+  if (!app.settings.models.includes(job.model)) throw modelNotOffered(job.model)
+  const { found, context } = await find(job, time, app)
   // Its run was pruned or replaced.
   if (found === undefined) return { gone: true }
   if (found.record?.status === 'failed' && !product.wasInterrupted(found.record)) return { failed: true }
   const answer = await product.answerFound(found, context, time.workUntil(time.workBy))
-  if (job.post) {
-    const { postOnPull } = await import('../post-answer.js')
-    await postOnPull(app, context, answer, job.post.pull, time.workUntil(time.postBy))
-  }
+  if (job.post) await postOnPull(app, context, answer, job.post.pull, time.workUntil(time.postBy))
   return { answer: job.id, reused: answer.reused }
 }
 
 /** The id of the answer, and what it costs, depend on the model that was asked for. */
-const modelNotOffered = (model: string, { HandoffError, quote }: typeof Product) =>
-  new HandoffError('model', `The model ${quote(model)}, which was asked for, is not offered any more.`, {
-    next: 'Ask again, with a model that is.',
-  })
+const modelNotOffered = (model: string) =>
+  new product.HandoffError(
+    'model',
+    `The model ${product.quote(model)}, which was asked for, is not offered any more.`,
+    {
+      next: 'Ask again, with a model that is.',
+    },
+  )
 
-async function find(job: AnswerJob, time: RequestTime, app: App, product: typeof Product) {
+async function find(job: AnswerJob, time: RequestTime, app: App) {
   const context = contextForRequest(await app.context(job.model), { ...time, emit: () => {} })
   const { repository, run, id, caller } = job
   const wanted = { repository, run, id, caller, strict: true, labels: { request: 'job' } }
@@ -101,14 +103,8 @@ async function find(job: AnswerJob, time: RequestTime, app: App, product: typeof
 }
 
 /** A comment has said how it ended by itself. */
-async function finishJob(
-  job: Job,
-  error: unknown,
-  { time }: Delivery,
-  app: App,
-  product: typeof Product,
-): Promise<void> {
+async function finishJob(job: Job, error: unknown, { time }: Delivery, app: App): Promise<void> {
   if (job.kind !== 'answer') return
-  const known = await find(job, time, app, product).catch(product.ignoreFailure)
+  const known = await find(job, time, app).catch(product.ignoreFailure)
   if (known?.found) await product.failQueued(known.found, error, known.context)
 }

@@ -1,6 +1,6 @@
 // POST /api/github: the webhook. Checks size, signature, event and author, then sends a job, which holds the same conversation as the Action.
 // A repeated delivery of a comment is one job.
-import type * as Product from '../../handoff/index.js'
+import * as product from '../../handoff/index.js'
 import { type App, getApp } from '../app.js'
 import type { RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
@@ -22,7 +22,6 @@ export async function postGitHub(exchange: RequestContext): Promise<Response> {
   const { request } = exchange
   if (app.settings.webhookSecrets.length === 0) throw unsigned('There is no webhook here.', next)
   const bytes = await readBody(request, maximumBytes)
-  const product = await app.product()
   if (!product.isSigned(bytes, request.headers.get('x-hub-signature-256'), app.settings.webhookSecrets)) {
     throw unsigned('The signature of the delivery is missing or wrong.', next)
   }
@@ -32,34 +31,24 @@ export async function postGitHub(exchange: RequestContext): Promise<Response> {
   if (name === 'ping') return jsonResponse(200, { ok: true })
   const event = product.readAskEvent(name, parseJson(bytes))
   if ('ignored' in event) return ignored(exchange, event.ignored)
-  if (event.command === 'correct') return correct(exchange, app, product, event)
+  if (event.command === 'correct') return correct(exchange, app, event)
   const command = product.parseAskCommand(event.body)
   if (command === null || command.question === '') return ignored(exchange, 'There is no question behind /ask.')
   if (product.isBot(event.asker)) return ignored(exchange, 'Bots are not answered.')
-  return acceptComment(exchange, app, product, createJob(app, product, event, command))
+  return acceptComment(exchange, app, createJob(app, event, command))
 }
 
-async function correct(
-  exchange: RequestContext,
-  app: App,
-  product: typeof Product,
-  event: Product.AskEvent,
-): Promise<Response> {
+async function correct(exchange: RequestContext, app: App, event: product.AskEvent): Promise<Response> {
   const command = product.parseCorrectCommand(event.body)
   if (command === null) return ignored(exchange, 'There is no correction behind /correct.')
   if (product.isBot(event.asker)) return ignored(exchange, 'Bots may not correct.')
-  return acceptComment(exchange, app, product, { kind: 'correct', command, ...authorOf(app, event) })
+  return acceptComment(exchange, app, { kind: 'correct', command, ...authorOf(app, event) })
 }
 
 /** A comment of an account without permission causes one GitHub request, no job and no reply. */
-async function acceptComment(
-  exchange: RequestContext,
-  app: App,
-  product: typeof Product,
-  job: CommentJob | CorrectionJob,
-): Promise<Response> {
+async function acceptComment(exchange: RequestContext, app: App, job: CommentJob | CorrectionJob): Promise<Response> {
   const soon = AbortSignal.any([exchange.signal, exchange.limit.workUntil(Date.now() + permissionMs)])
-  const may = await readPermission(job, app, product, soon).catch((error: unknown) => {
+  const may = await readPermission(job, app, soon).catch((error: unknown) => {
     if (product.passesByItself(error)) return undefined
     throw error
   })
@@ -68,12 +57,7 @@ async function acceptComment(
   return jsonResponse(202, { accepted: true })
 }
 
-function createJob(
-  app: App,
-  product: typeof Product,
-  event: Product.AskEvent,
-  command: Product.AskCommand,
-): CommentJob {
+function createJob(app: App, event: product.AskEvent, command: product.AskCommand): CommentJob {
   return {
     kind: 'comment',
     ...authorOf(app, event),
@@ -86,7 +70,7 @@ function createJob(
 }
 
 /** Who wrote the comment, and where. */
-function authorOf(app: App, { target, repositoryId, asker }: Product.AskEvent) {
+function authorOf(app: App, { target, repositoryId, asker }: product.AskEvent) {
   const { repository } = target.thread
   const slash = repository.lastIndexOf('/')
   return {
