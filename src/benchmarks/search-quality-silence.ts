@@ -35,8 +35,8 @@ function scriptedReply(blocks: string): string {
   return /reply NOT FOUND/i.test(search) ? 'NOT FOUND\n\nNothing here does what is asked.' : 'It is here.'
 }
 
-async function isSilent(values: Values, question: string, asked: Question): Promise<boolean> {
-  const ground = await openGround(values.repositories!, asked.repository, asked.commit, values.cache)
+async function isSilent(values: Values, question: string, place: Question): Promise<boolean> {
+  const ground = await openGround(values.repositories!, place.repository, place.commit, values.cache)
   const { corpus, findDefinitions } = ground.source
   const search = { question, terms: [], tokens: 12_000, shown: [] }
   const { excerpts, searched } = await findInCorpus(corpus, { search, findDefinitions })
@@ -52,19 +52,29 @@ interface Count {
   other: number
 }
 
+/** Each question is asked at home and elsewhere, repository by repository, so that each is opened once. */
 async function measure(values: Values, file: string): Promise<Map<string, Count>> {
   const questions = await readQuestions(values, file)
   const places = [...new Map(questions.map((one) => [one.repository, one])).values()]
+  const asked = questions.flatMap((one, index) => {
+    const others = places.filter((place) => place.repository !== one.repository)
+    return [
+      { question: one.question, at: one, where: 'own' as const },
+      { question: one.question, at: others[index % others.length]!, where: 'other' as const },
+    ]
+  })
   const counts = new Map<string, Count>()
-  for (const [index, { repository, question, ...rest }] of questions.entries()) {
-    const others = places.filter((place) => place.repository !== repository)
-    const own = await isSilent(values, question, { repository, question, ...rest })
-    const other = await isSilent(values, question, others[index % others.length]!)
-    for (const row of ['all', shapeOf(question)]) {
-      const count = counts.get(row) ?? { asked: 0, own: 0, other: 0 }
-      counts.set(row, { asked: count.asked + 1, own: count.own + Number(own), other: count.other + Number(other) })
+  for (const group of Map.groupBy(asked, ({ at }) => `${at.repository}@${at.commit}`).values()) {
+    for (const { question, at, where } of group) {
+      const silent = await isSilent(values, question, at)
+      for (const row of ['all', shapeOf(question)]) {
+        const count = counts.get(row) ?? { asked: 0, own: 0, other: 0 }
+        counts.set(row, count)
+        count.asked += Number(where === 'own')
+        count[where] += Number(silent)
+      }
+      process.stderr.write('.')
     }
-    process.stderr.write('.')
   }
   process.stderr.write('\n')
   return counts

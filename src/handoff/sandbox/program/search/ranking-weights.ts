@@ -5,7 +5,7 @@ import type { Shape } from './question-shape.js'
 
 export const weights = {
   /** Weight of a word before its rarity: question words, abbreviations, prefixes, words of a model and of earlier questions. */
-  questionWord: 0.5,
+  questionWord: 0.75,
   abbreviation: 0.6,
   prefix: 0.6,
   modelTerm: 0.9,
