@@ -2,7 +2,7 @@
 // what a deployment runs. Kept by what went in, so that nothing is built twice, and kept far from the sources: what is not inside a function
 // is not found by going up from it, as on the platform.
 import { createHash } from 'node:crypto'
-import { cp, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, link, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -29,11 +29,17 @@ export async function buildFunctions(root: string, into = usualPlace()): Promise
   await mkdir(into, { recursive: true, mode: 0o700 })
   if (!(await exists(directory)) && (await mine(directory))) {
     const making = `${directory}.making`
-    await rm(making, { recursive: true, force: true })
-    await Promise.all(functions.map((name) => buildFunction(root, making, name, functionSettings(settings, name))))
-    await cp(join(root, settings.outputDirectory), join(making, 'static'), { recursive: true })
-    await rename(making, directory)
-    await rm(`${directory}.lock`, { recursive: true, force: true })
+    const lock = `${directory}.lock`
+    const touching = setInterval(() => void utimes(lock, new Date(), new Date()).catch(() => undefined), touchMs)
+    try {
+      await rm(making, { recursive: true, force: true })
+      await Promise.all(functions.map((name) => buildFunction(root, making, name, functionSettings(settings, name))))
+      await cp(join(root, settings.outputDirectory), join(making, 'static'), { recursive: true })
+      await rename(making, directory)
+    } finally {
+      clearInterval(touching)
+      await rm(lock, { recursive: true, force: true })
+    }
     await forgetOld(into)
   }
   return { directory, functions, milliseconds: Date.now() - started }
@@ -67,12 +73,14 @@ async function mine(directory: string): Promise<boolean> {
       ({ mtimeMs }) => Date.now() - mtimeMs,
       () => 0,
     )
-    if (since > longestBuildMs) await rm(lock, { recursive: true, force: true })
+    if (since > untouchedMs) await rm(lock, { recursive: true, force: true })
     await pause(100)
   }
 }
 
-const longestBuildMs = 100_000
+/** A builder touches its lock this often. A lock that was not touched for much longer belongs to a process that died. */
+const touchMs = 2_000
+const untouchedMs = 60_000
 
 const exists = (path: string) =>
   stat(path).then(
