@@ -25,7 +25,7 @@ async function tabTo(page: Page, target: string, key = 'Tab'): Promise<void> {
 
 test('the whole story with nothing but the keyboard', async () => {
   const page = await desk.visit()
-  expect(await focused(page)).toBe('token')
+  await expect.poll(() => focused(page)).toBe('token')
   await page.keyboard.type(token)
   await page.keyboard.press('Enter')
   await expect.poll(() => focused(page)).toBe('choose-title')
