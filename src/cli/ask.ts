@@ -75,7 +75,7 @@ function readWanted({ values, positionals }: Given<typeof command.options>): Wan
         text: positionals[0] ?? '',
         asker: 'terminal',
         fresh: values.fresh ?? false,
-        ...(depth ? { depth } : {}),
+        depth,
       },
       ...(earlier === undefined ? {} : { compareWith: parseRunName(earlier) }),
     },

@@ -144,8 +144,10 @@ export interface Comparison {
 
 /** One file as it differs between the merge base and the head. */
 export interface ChangedFile {
+  /** What it is called at the head. */
   path: string
   previousPath?: string | undefined
+  /** `added`, `removed`, `modified`, `renamed`, `copied`, `changed`, `unchanged`. */
   status: string
   /** The blob at the head; null if the file was removed. */
   blob: string | null

@@ -201,7 +201,7 @@ export interface ModelRequest extends WantedReply {
   purpose: string
   messages: { role: 'system' | 'user' | 'assistant'; content: string }[]
   /** Called with each piece of text as it comes. When it is absent the reply may be asked for in one piece. */
-  onText?: (piece: string) => void
+  onText?: ((piece: string) => void) | undefined
   /** The caller's `traceparent`, for the service's own records. */
   trace?: string
   signal: AbortSignal

@@ -48,7 +48,7 @@ export async function complete(context: AppContext, request: ModelRequest): Prom
     shown = true
     request.onText?.(piece)
   }
-  const first = await once(context, { ...request, ...(request.onText ? { onText } : {}) })
+  const first = await once(context, { ...request, onText: request.onText && onText })
   if (!first.mayWiden) return first
   const { onText: _shown, ...silent } = request
   // Text that was shown is not shown twice: the whole answer takes its place when it is there.
@@ -67,7 +67,7 @@ async function once(context: AppContext, request: ModelRequest): Promise<ModelRe
   }
   const wasWanted = !request.signal.aborted
   try {
-    const reply = await model.complete({ ...request, ...(request.onText ? { onText } : {}) })
+    const reply = await model.complete({ ...request, onText: request.onText && onText })
     emitUsage(context, request.purpose, reply.usage)
     return reply
   } catch (error) {

@@ -153,7 +153,7 @@ async function runs(look: RunsRequest): Promise<Response> {
   if (ref !== null || pull !== null) {
     const name = ref === null ? pullRef(Number(pull)) : fullRef(ref)
     const { handoff, behind } = await findRun(look, { ref: name })
-    return jsonResponse(200, { runs: [runView(handoff)], ...(behind === undefined ? {} : { behind }) })
+    return jsonResponse(200, { runs: [runView(handoff)], behind })
   }
   const { repository } = await repositoryOf(look)
   const page = await product.listRuns(context, repository, parsePage(query), exchange.signal)
@@ -237,8 +237,8 @@ async function doneView(look: RunsRequest, run: Product.ChosenRun, record: Produ
     product.feedbackOn({ run, id: record.id, caller: caller.name }, context, signal),
   ])
   const corrections = product.correctionsFor(record, all)
-  const answer = { run, record, reused: true, ...(stale ? { stale } : {}), corrections }
-  return { ...answerView(app.settings.github, answer), ...(feedback ? { feedback } : {}) }
+  const answer = { run, record, reused: true, stale, corrections }
+  return { ...answerView(app.settings.github, answer), feedback }
 }
 
 /** A question with an expired lease waits for a job or for the next caller. */

@@ -172,7 +172,7 @@ export function explainFailure(error: unknown, doing: string, lifetimeOver = fal
   const { code, says, next } = rowFor(error, lifetimeOver)
   const status = failureOf(error).status
   const number = status === undefined ? '' : ` (HTTP ${status})`
-  return new HandoffError(code, `${doing} failed: ${says}${number}.`, { cause: error, ...(next ? { next } : {}) })
+  return new HandoffError(code, `${doing} failed: ${says}${number}.`, { cause: error, next })
 }
 
 export function rowFor(error: unknown, lifetimeOver = false): ErrorRow {

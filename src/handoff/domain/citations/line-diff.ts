@@ -1,17 +1,11 @@
 // Checks cited lines against the difference between two commits: unchanged lines are still evidence, changed lines are not, and an unknown
 // difference is reported as unknown.
+import type { ChangedFile } from '../github.js'
 import type { LineRange } from './shown-files.js'
 
-/** One file as a git host compares it; `path` is what it is called now. */
-export interface ComparedFile {
-  path: string
-  previousPath?: string | undefined
-  /** `added`, `removed`, `modified`, `renamed`, `copied`, `changed`, `unchanged`. */
-  status: string
-  /** The blob it is now; null when it was removed. */
-  blob?: string | null
-  /** Hunks in unified form; absent for binary and very large changes. */
-  patch?: string | undefined
+/** One file as a git host compares it. */
+export interface ComparedFile extends Omit<ChangedFile, 'blob'> {
+  blob?: ChangedFile['blob']
   /** True if the file changed and its changed lines are unknown. */
   whole?: true
 }

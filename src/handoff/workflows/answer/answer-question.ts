@@ -239,7 +239,7 @@ async function store(
     record: kept,
     run,
     reused: record.reusedFrom !== undefined || !ours,
-    ...(stale ? { stale } : {}),
+    stale,
     corrections: correctionsFor(kept, found.corrections),
   }
 }

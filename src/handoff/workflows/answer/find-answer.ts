@@ -94,7 +94,7 @@ export async function findAnswer(
     isUnique(question) ? undefined : (read ?? readAnswer(placeOf({ id, run }, context), signal)),
     correctionsOf(context, run, signal),
   ])
-  return { request, question, id, run, ...(base ? { base } : {}), ...(record ? { record } : {}), corrections, timer }
+  return { request, question, id, run, base, record, corrections, timer }
 }
 
 /** The question of a record that a job goes on with. */
@@ -118,10 +118,10 @@ export async function findQueued(
     ...where,
     name: { run: name },
     question,
-    ...(labels ? { labels } : {}),
-    ...(caller ? { caller } : {}),
+    labels,
+    caller,
   }
-  return { request, question, id, run, ...(base ? { base } : {}), record, corrections, timer }
+  return { request, question, id, run, base, record, corrections, timer }
 }
 
 function questionOf(record: AnswerRecord): SettledQuestion {

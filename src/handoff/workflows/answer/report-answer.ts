@@ -41,7 +41,7 @@ export async function storedAnswer(
 ): Promise<AnswerResult> {
   context.ports.emit({ type: 'answer-reused', id })
   const stale = await stalenessAt(run.behind?.head, record, run, request.github, context, signal)
-  return { record, run, reused: true, ...(stale ? { stale } : {}), corrections: correctionsFor(record, corrections) }
+  return { record, run, reused: true, stale, corrections: correctionsFor(record, corrections) }
 }
 
 /** Of this answer, and of the one whose words it repeats. */
