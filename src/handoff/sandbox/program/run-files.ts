@@ -22,7 +22,7 @@ interface RunFiles extends Disposable {
   open(artifact: Artifact): StoredFile
 }
 
-const patienceMs = 20_000
+const patienceMs = 10_000
 const mostSockets = 48
 /** A file of so many bytes is read whole, which spares round trips. */
 const smallFile = 2_000_000

@@ -76,6 +76,9 @@ export async function makeIndex({
   return { table: gzipSync(table.take()), pages: pages.file() }
 }
 
+/** A question names none that is longer. */
+const longestIdentifier = 100
+
 interface FileState {
   state: number
   size: number
@@ -100,7 +103,7 @@ async function indexWords(corpus: GitCorpus, states: Map<number, FileState>) {
       if (isNext) end = identifierEnd(bytes, to)
       const isPlain = start === from && end === to && isPlainWord(bytes, from, to)
       words.add(bytes, from, to, block, isPlain)
-      if (isNext && !isPlain && end - start <= 200) identifiers.add(bytes, start, end, block, true)
+      if (isNext && !isPlain && end - start <= longestIdentifier) identifiers.add(bytes, start, end, block, true)
     })
     states.set(file.index, { state: fileState.text, size, lines })
     firstBlock += blocksOf(lines)

@@ -171,10 +171,11 @@ export function identifierEnd(bytes: Uint8Array, at: number): number {
   return end
 }
 
-/** Lower-case letters of English only. */
+/** Lower-case letters of English only, or digits only. */
 export function isPlainWord(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) if (kinds[bytes[at]!] !== lower) return false
-  return true
+  const kind = kinds[bytes[from]!]
+  for (let at = from; at < to; at++) if (kinds[bytes[at]!] !== kind) return false
+  return kind === lower || kind === digit
 }
 
 function isWord(byte: number): boolean {

@@ -17,7 +17,8 @@ const files: Files = {
   'src/session.py': `${'# padding\n'.repeat(70)}def refresh_token(session):\n    return session.renew()\n`,
   'src/other.py': 'def refresh(token):\n    return token\n',
   'src/größe.py': 'def größe_der_sitzung(): return 1\n',
-  'src/many.ts': 'export const parseHTTPHeader2x = readHTTP2(Header, ÀB, ABé, _session, session, Session)\n'.repeat(40),
+  'src/many.ts':
+    'export const parseHTTPHeader2x = readHTTP2(Header, 404, v17, ÀB, ABé, _session, session, Session)\n'.repeat(40),
   'src/generated.py': 'def refresh_token(): pass\n',
   'src/binary.py': 'refresh token \0 session\n',
   'docs/no-end': 'the last line names a session token',
@@ -65,6 +66,7 @@ test.each([
   'token',
   'What does session.renew do?',
   'Session.renew, _session.header and readHTTP2.x',
+  'version 404.17 of a2.x',
 ])('ranges and all files give the same: %s', async (asked) => {
   await findIn(repository, asked)
 })
