@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type LocalGitHub, startGitHub } from '../../../src/emulators/github/server.js'
 import type { Repository } from '../../../src/emulators/github/state.js'
 import { makeGitHubSignIn } from '../../../src/handoff/clients/github/user-sign-in.js'
+import { HandoffError } from '../../../src/handoff/domain/errors.js'
 import { makeRepositoryAccess } from '../../../src/service/auth/repository-access.js'
 
 let github: LocalGitHub
@@ -108,4 +109,82 @@ test('a token that was revoked ends the session', async () => {
   expect(await access().ownerOf(token, never).catch(status)).toBe(401)
   expect(await idOf(token, 'octo/tools', never).catch(status)).toBe(401)
   expect(github.unexpected).toEqual([])
+})
+
+// ── what is kept ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** GitHub's replies in this process, and what it was asked. */
+function scripted(reply: (name: string) => Promise<number>) {
+  const asked: { name: string; patient: boolean | undefined }[] = []
+  const github = {
+    async repository(_: string, name: string, { patient }: { patient?: boolean }) {
+      asked.push({ name, patient })
+      return { id: await reply(name), fullName: name }
+    },
+    async ownerOf(_: string, { patient }: { patient?: boolean }) {
+      asked.push({ name: 'owner', patient })
+      return { id: 1, login: 'mona' }
+    },
+  } as unknown as Parameters<typeof makeRepositoryAccess>[0]
+  const time = { now: 0 }
+  const { idOf, ownerOf } = makeRepositoryAccess(github, () => time.now)
+  return { asked, time, idOf: (name: string) => idOf('a-token', name, never), ownerOf: () => ownerOf('a-token', never) }
+}
+
+test('a reply is kept for a minute less a moment, and nothing is asked twice while a caller waits', async () => {
+  const at = scripted(async () => 7)
+  await at.idOf('octo/a')
+  await at.ownerOf()
+  at.time.now += 59_999
+  await at.idOf('octo/a')
+  expect(at.asked).toEqual([
+    { name: 'octo/a', patient: false },
+    { name: 'owner', patient: false },
+  ])
+  at.time.now += 1
+  await at.idOf('octo/a')
+  expect(at.asked).toHaveLength(3)
+})
+
+test('a refusal is kept for ten seconds, with its reason', async () => {
+  const at = scripted(async () => {
+    throw new HandoffError('forbidden', 'The App is suspended there.', { next: 'x' })
+  })
+  for (let more = 0; more < 2; more += 1)
+    await expect(at.idOf('octo/a')).rejects.toMatchObject({
+      problem: { status: 403, detail: 'The App is suspended there.' },
+    })
+  expect(at.asked).toHaveLength(1)
+  at.time.now += 10_000
+  await expect(at.idOf('octo/a')).rejects.toThrow()
+  expect(at.asked).toHaveLength(2)
+})
+
+test('a failure that comes late does not remove the newer reply', async () => {
+  const first = Promise.withResolvers<number>()
+  const replies = [first.promise, Promise.resolve(8)]
+  const at = scripted(() => replies.shift() ?? Promise.resolve(9))
+  const late = at.idOf('octo/a')
+  at.time.now += 60_000
+  expect(await at.idOf('octo/a')).toBe('8')
+  first.reject(new HandoffError('git', 'GitHub is down.', { next: 'x' }))
+  await expect(late).rejects.toThrow('GitHub is down.')
+  expect(await at.idOf('octo/a')).toBe('8')
+})
+
+test('five thousand replies are kept; the one that was asked for longest ago goes first', async () => {
+  const at = scripted(async () => 7)
+  const names = Array.from({ length: 5_000 }, (_, index) => `octo/r${index}`)
+  for (const name of names) await at.idOf(name)
+  await at.idOf(names[0]!)
+  expect(at.asked).toHaveLength(5_000)
+  at.time.now += 60_000
+  await at.idOf(names[0]!)
+  await at.idOf('octo/new')
+  await at.idOf(names[0]!)
+  expect(at.asked).toHaveLength(5_002)
+  for (const name of [...names.slice(2), 'octo/newer']) await at.idOf(name)
+  expect(at.asked).toHaveLength(10_001)
+  await at.idOf(names[0]!)
+  expect(at.asked).toHaveLength(10_002)
 })

@@ -35,7 +35,7 @@ export function makeStreamRedactor(secrets: readonly string[]): StreamRedactor {
   let done = 0
   const release = (to: number) => {
     const ranges = find(pending).filter((range) => range.from >= done)
-    const end = ranges.find((range) => range.from < to && range.to > to)?.from ?? to
+    const end = Math.min(to, ranges.find((range) => range.to > to)?.from ?? to)
     const shown = replaceRanges(pending, ranges, done, end)
     pending = pending.slice(Math.max(0, end - 1))
     done = Math.min(1, end)
@@ -63,8 +63,7 @@ function makeFinder(secrets: readonly string[]): (text: string) => Range[] {
 function newFinder(secrets: readonly string[]): (text: string) => Range[] {
   const forms = [...new Set(secrets.flatMap(encodingsOf))]
   return (text) => {
-    const ranges = forms.flatMap((form) => placesOf(form, text))
-    if (text.includes('-----BEGIN ')) ranges.push(...matchesOf(privateKey, text))
+    const ranges = [...forms.flatMap((form) => placesOf(form, text)), ...matchesOf(privateKey, text)]
     for (const { pattern } of credentialsIn(text)) ranges.push(...matchesOf(pattern, text))
     return mergeRanges(ranges)
   }
@@ -108,8 +107,8 @@ function openKey(text: string): number {
   const at = text.lastIndexOf('-----BEGIN ')
   if (text.length - at > longestKey) return text.length
   const rest = text.slice(at)
-  const inHeader = /^-----BEGIN [A-Z0-9 ]{0,60}-{0,5}$/.test(rest)
-  const inKey = /^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/.test(rest) && !/-----END [A-Z0-9 ]{0,60}-----/.test(rest)
+  const inHeader = /-----BEGIN [A-Z0-9 ]{0,60}-{0,5}$/.test(rest)
+  const inKey = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/.test(rest) && !/-----END [A-Z0-9 ]{0,60}-----/.test(rest)
   return inHeader || inKey ? at : text.length
 }
 

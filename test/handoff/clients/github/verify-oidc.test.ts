@@ -189,7 +189,7 @@ describe('keys', () => {
   })
 
   test.each([
-    ['status 500', { kind: 'answer', status: 500 } as const],
+    ['status 500 with keys', { kind: 'answer', status: 500, body: '{"keys":[]}' } as const],
     ['an empty object', { kind: 'answer', status: 200, body: '{}' } as const],
     ['HTML', { kind: 'answer', status: 200, body: '<html>' } as const],
     ['a redirect', { kind: 'answer', status: 302, headers: { location: '?moved' } } as const],

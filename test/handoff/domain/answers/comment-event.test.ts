@@ -40,6 +40,14 @@ test('a question in the conversation', () => {
   })
 })
 
+test.each([
+  ['/correct It is refreshed each hour.', 'correct'],
+  ['/CORRECT It is refreshed each hour.', 'correct'],
+  ['/Ask how?', 'ask'],
+])('%j is the command %s', (body, command) => {
+  expect(read(say(body))).toMatchObject({ command })
+})
+
 test('a question at a line, and one in reply there: both are answered in that thread', () => {
   const root = local.addReviewComment(repository, pull.number, 'wanda', '/ask why?')
   const reply = local.addReviewComment(repository, pull.number, 'wanda', '/ask and then?', root.id)
