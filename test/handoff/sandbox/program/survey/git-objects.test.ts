@@ -1,5 +1,8 @@
 // What git prints comes in pieces that begin and end anywhere.
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createBlobParser, gitAt, listTree } from '../../../../../src/handoff/sandbox/program/survey/git-objects.js'
@@ -102,3 +105,23 @@ test('a few objects that name billions of files end with a sentence', async () =
   // Some 80 bytes for each of two million entries.
   expect(seen).toBeLessThan(300_000_000)
 }, 60_000)
+
+test('git runs no program that the configuration of a repository names, also for an object that is missing', async () => {
+  await using repository = await makeRepository({ a: '' })
+  const trace = join(repository.directory, 'trace')
+  const settings = {
+    'core.repositoryformatversion': '1',
+    'extensions.partialClone': 'evil',
+    'remote.evil.url': `ext::touch ${trace}`,
+    'remote.evil.promisor': 'true',
+    'protocol.ext.allow': 'always',
+  }
+  for (const [name, value] of Object.entries(settings)) await repository.git('config', name, value)
+  const child = gitAt(repository.directory)(['cat-file', '-p', 'f'.repeat(40)])
+  child.stdin.end()
+  child.stdout.resume()
+  child.stderr.resume()
+  const [exitCode] = await once(child, 'close')
+  expect(exitCode).not.toBe(0)
+  expect(existsSync(trace)).toBe(false)
+})
