@@ -46,7 +46,6 @@ interface State {
   late: number[]
   faults: number
   parent: number
-  step: Step | undefined
 }
 
 /** What happens next. Absent `who`: a late request arrives. Absent `request`: a process wakes up. */
@@ -64,7 +63,7 @@ export async function explore(plan: Exploration): Promise<Explored> {
   const drive = makeSmallDrive()
   const automata = plan.processes.map((process) => makeAutomaton(process, drive))
   const probes = new Map<string, { automaton: Automaton; results: Map<number, string> }>()
-  const states: State[] = []
+  const states = makeStateTable(plan.processes.length)
   const seen = new Set<string>()
   const judged = new Map<string, string | undefined>()
   const wrong = new Map<string, number>()
@@ -113,11 +112,10 @@ export async function explore(plan: Exploration): Promise<Explored> {
   }
 
   function add(state: State): void {
-    const key = `${state.files} ${state.nodes.map(({ id }) => id).join(' ')} ${state.late.join(',')}`
+    const key = keyOf(state)
     if (seen.has(key)) return
     seen.add(key)
-    queues[state.faults]!.push(states.length)
-    states.push(state)
+    queues[state.faults]!.push(states.add(state))
   }
 
   const aloneOn = (files: number) => async (process: ProductProcess) => {
@@ -129,7 +127,7 @@ export async function explore(plan: Exploration): Promise<Explored> {
   }
 
   async function visit(index: number): Promise<void> {
-    const state = states[index]!
+    const state = states.read(index)
     const { files, nodes, faults } = state
     const results = nodes.map(({ result }) => result)
     const key = `${files} ${results.join('|')} ${faults === 0}`
@@ -138,9 +136,7 @@ export async function explore(plan: Exploration): Promise<Explored> {
     if (what !== undefined && !wrong.has(what)) wrong.set(what, index)
     for (const step of stepsFrom(state)) {
       const after = nodesAfter(nodes, step)
-      const isFault = step.kind === 'late' || step.kind === 'doubled'
-      const next = { files: step.files, late: step.late, faults: faults + (isFault ? 1 : 0), parent: index, step }
-      add({ ...next, nodes: after instanceof Promise ? await after : after })
+      add(stateAfter(state, index, step, after instanceof Promise ? await after : after))
     }
   }
 
@@ -148,19 +144,77 @@ export async function explore(plan: Exploration): Promise<Explored> {
     const name = who === undefined ? 'the network' : plan.processes[who]!.name
     return `${name}: ${request === undefined ? 'sleep' : drive.request(request).text} (${kind})`
   }
-  const stepsTo = (index: number): string[] => {
+  /** A state knows the one before it. Which step led from there is found again. */
+  const stepsTo = async (index: number): Promise<string[]> => {
     const steps: string[] = []
-    for (let at = states[index]!; at.step; at = states[at.parent]!) steps.unshift(textOf(at.step))
+    for (let at = states.read(index); at.parent >= 0; at = states.read(at.parent)) {
+      const before = states.read(at.parent)
+      for (const step of stepsFrom(before)) {
+        const found = stateAfter(before, at.parent, step, await nodesAfter(before.nodes, step))
+        if (keyOf(found) !== keyOf(at)) continue
+        steps.unshift(textOf(step))
+        break
+      }
+    }
     return steps
   }
 
   const nodes = await Promise.all(automata.map((automaton) => automaton.first()))
-  add({ files: drive.intern(plan.files), nodes, late: [], faults: 0, parent: -1, step: undefined })
+  add({ files: drive.intern(plan.files), nodes, late: [], faults: 0, parent: -1 })
   for (const queue of queues) for (let at = 0; at < queue.length; at += 1) await visit(queue[at]!)
   return {
-    states: states.length,
+    states: states.count(),
     histories: automata.reduce((sum, automaton) => sum + automaton.histories(), 0),
-    wrong: [...wrong].map(([what, index]) => ({ what, steps: stepsTo(index) })),
+    wrong: await Promise.all([...wrong].map(async ([what, index]) => ({ what, steps: await stepsTo(index) }))),
+  }
+}
+
+const keyOf = ({ files, nodes, late }: State) => `${files} ${nodes.map(({ id }) => id).join(' ')} ${late.join(',')}`
+
+function stateAfter({ faults }: State, parent: number, { kind, files, late }: Step, nodes: ProcessNode[]): State {
+  return { files, nodes, late, faults: kind === 'late' || kind === 'doubled' ? faults + 1 : faults, parent }
+}
+
+/** A row of numbers for each state, so that ten million of them take a few hundred megabytes. */
+function makeStateTable(processes: number) {
+  const width = 4 + processes
+  const nodes: ProcessNode[][] = Array.from({ length: processes }, () => [])
+  const lates: number[][] = []
+  const lateNumbers = new Map<string, number>()
+  let rows = new Int32Array(1_024 * width)
+  let count = 0
+
+  function numberOf(late: number[]): number {
+    const number = lateNumbers.get(late.join()) ?? lates.push(late) - 1
+    lateNumbers.set(late.join(), number)
+    return number
+  }
+
+  return {
+    count: () => count,
+    add(state: State): number {
+      const from = count * width
+      if (from + width > rows.length) {
+        const more = new Int32Array(2 * rows.length)
+        more.set(rows)
+        rows = more
+      }
+      for (const [who, node] of state.nodes.entries()) nodes[who]![node.id] = node
+      const numbers = [
+        state.files,
+        numberOf(state.late),
+        state.faults,
+        state.parent,
+        ...state.nodes.map(({ id }) => id),
+      ]
+      rows.set(numbers, from)
+      count += 1
+      return count - 1
+    },
+    read(index: number): State {
+      const [files = 0, late = 0, faults = 0, parent = 0, ...ids] = rows.subarray(index * width, (index + 1) * width)
+      return { files, late: lates[late]!, faults, parent, nodes: ids.map((id, who) => nodes[who]![id]!) }
+    },
   }
 }
 
