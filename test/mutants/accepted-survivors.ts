@@ -122,11 +122,6 @@ export const acceptedSurvivors: AcceptedSurvivors = {
   ],
   'handoff/store/publish-run.ts': [
     {
-      code: 'expectedRevision = tombstone ? revision : 0',
-      change: 'tombstone → true',
-      why: 'The write at another revision meets one more conflict, after which the revision is 0.',
-    },
-    {
       code: 'return there.run === newest.pointer.run ? newest : readSealed(tools.drive, place, sha, signal)',
       change: 'there.run === newest.pointer.run → false',
       why: 'Two more requests read the same run.',
