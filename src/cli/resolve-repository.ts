@@ -191,8 +191,7 @@ async function commitAt(
   // A branch may have slashes in its name, and a path may follow it: the longest name that exists is meant.
   const names = [first, ...rest.slice(0, 9).map((_, index) => [first, ...rest.slice(0, index + 1)].join('/'))].reverse()
   const refs = at === undefined ? ['HEAD'] : names.flatMap((name) => [`refs/heads/${name}`, `refs/tags/${name}`])
-  const { cloneToken } = clouds.settings()
-  const host = makeGitHost(cloneToken === undefined ? {} : { credentials: { password: cloneToken } })
+  const host = makeGitHost({ token: clouds.settings().cloneToken })
   const heads = await host.heads(url, refs, signal)
   const ref = refs.find((one) => heads.has(one))
   const sha = ref === undefined ? undefined : heads.get(ref)

@@ -41,7 +41,7 @@ export function createContext(settings: Settings, wiring: Wiring): AppContext {
       sandboxes: sandboxesLater({ ...settings.sandboxes, onNotice: notice }),
       drive: makeDrive({ server: drive.server, key: drive.apiKey, hosts: drive.objectHosts }),
       model: guardModel(makeModel(model), secrets),
-      git: gitLater(token === undefined ? {} : { credentials: { password: token } }),
+      git: gitLater({ token }),
       clock: wiring.clock ?? systemClock,
       uniqueId,
       emit: wiring.emit,

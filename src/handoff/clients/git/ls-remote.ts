@@ -11,17 +11,9 @@ import { doubled, retry, retryAfterMs } from '../../util/retry.js'
 import { withoutTrailingSlashes } from '../../util/text.js'
 import { systemClock } from '../system-clock.js'
 
-interface GitCredentials {
-  /** GitHub ignores it. `x-access-token` when absent. */
-  username?: string
-  /** A token that can read. */
-  password: string
-  /** The only origin that receives it, such as `https://github.com`. The clone address's own origin when absent. */
-  origin?: string
-}
-
 export interface GitHostConfig {
-  credentials?: GitCredentials
+  /** A token that can read. Only the clone address's own origin receives it. */
+  token?: string | undefined
   /** Timeout of one request; 20 seconds when absent. */
   requestMs?: number
   /** The wait before the first retry; it doubles. 300 milliseconds when absent. */
@@ -71,7 +63,7 @@ export function makeGitHost(config: GitHostConfig = {}): GitHost {
     const timeout = AbortSignal.any([signal, AbortSignal.timeout(config.requestMs ?? 20_000)])
     let url = first
     for (let hop = 0; hop <= redirects; hop += 1) {
-      const headers = { ...init.headers, ...authorization(config.credentials, first, url) }
+      const headers = { ...init.headers, ...authorization(config.token, first, url) }
       const response = await fetch(url, { ...init, headers, redirect: 'manual', signal: timeout })
       const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null
       if (location === null) return response
@@ -93,7 +85,7 @@ export function makeGitHost(config: GitHostConfig = {}): GitHost {
     stopIfAborted()
     const pauseAfter = (error: unknown, attempts: number) => {
       stopIfAborted()
-      const failure = explainFailure(error, base, config.credentials !== undefined)
+      const failure = explainFailure(error, base, config.token !== undefined)
       if (attempts > retries || !failure.retry) throw failure.error
       return { milliseconds: doubled(config.firstWaitMs ?? 300, attempts) }
     }
@@ -103,12 +95,10 @@ export function makeGitHost(config: GitHostConfig = {}): GitHost {
   return { heads }
 }
 
-/** The header with the credential, if this address may receive it. */
-function authorization(credentials: GitCredentials | undefined, first: URL, url: URL): Record<string, string> {
-  if (!credentials || url.origin !== first.origin) return {}
-  if (credentials.origin !== undefined && credentials.origin !== url.origin) return {}
-  const pair = `${credentials.username ?? 'x-access-token'}:${credentials.password}`
-  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+/** The header with the token, if this address may receive it. */
+function authorization(token: string | undefined, first: URL, url: URL): Record<string, string> {
+  if (token === undefined || url.origin !== first.origin) return {}
+  return { authorization: `Basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}` }
 }
 
 function parseCloneUrl(cloneUrl: string): URL {
