@@ -110,7 +110,8 @@ export async function deploy(options: DeploymentOptions = {}): Promise<Deploymen
     if (/(?:KEY|SECRET|TOKEN)$/.test(setting)) secretWatch.addSecret(setting, value)
   const instances: RunningFunctions[] = []
   const fromSources = inject('functions') === 'sources'
-  const built = fromSources || options.withoutFunctions ? undefined : await buildFunctions(root)
+  // The hook that deploys has time for a build; a later one may not.
+  const built = fromSources ? undefined : await buildFunctions(root)
   const another = async (
     more: Record<string, string> = {},
     maxDuration = options.maxDuration,
