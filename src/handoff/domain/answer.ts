@@ -24,17 +24,19 @@ export interface SettledQuestion extends Question {
   depth: Depth
 }
 
-/** Lines of one file of the commit, with their numbers. The lines are as stored, secrets redacted. */
-export interface Excerpt {
-  path: string
+export const excerptFields = {
+  path: read.string(8_192),
   /** The git blob the lines are of. */
-  blob: string
-  from: number
-  lines: string[]
+  blob: read.objectId,
+  from: read.count,
+  lines: read.array(read.string(10_000), 100_000),
   /** The source: `code`, or `summary` for a text of the model. */
-  source: 'code' | 'summary'
-  score: number
+  source: read.oneOf('code', 'summary'),
+  score: read.number,
 }
+
+/** Lines of one file of the commit, with their numbers. The lines are as stored, secrets redacted. */
+export type Excerpt = read.Shape<typeof excerptFields>
 
 const runId: read.Decoder<RunId> = (value, at) => parseRunId(read.string(200)(value, at))
 

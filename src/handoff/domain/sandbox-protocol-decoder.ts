@@ -1,12 +1,13 @@
 // Reads what a sandbox prints. The text comes from a machine that has read a hostile repository: every record is checked, every length is
 // bounded, and what is not a record is an error.
 import * as read from '../util/decode.js'
+import { excerptFields } from './answer.js'
 import { changedLinesShape, changeShape } from './change/change.js'
 import { HandoffError } from './errors.js'
 import { diagramShape } from './graph/diagram.js'
 import { quote } from './run.js'
 import { programFailures } from './sandbox-protocol.js'
-import { fileKinds, secretPlace, surveyCounts } from './survey.js'
+import { chosenTextFields, secretPlace, surveyCounts } from './survey.js'
 
 interface RecordLimits {
   /** Characters of one line. */
@@ -19,16 +20,6 @@ const recordLimits: RecordLimits = { line: 4_000_000, total: 64_000_000 }
 
 const path = read.string(8_192)
 const text = read.string(4_000_000)
-const kind = read.oneOf(...fileKinds)
-
-const excerpt = {
-  path,
-  blob: read.objectId,
-  from: read.count,
-  lines: read.array(read.string(10_000), 100_000),
-  source: read.oneOf('code', 'summary'),
-  score: read.number,
-}
 
 const relocated = read.object({
   type: read.oneOf('relocated'),
@@ -111,20 +102,11 @@ const shapes = {
   /** The git host does not have the base, or does not serve it. */
   'no-base': read.object({ type: read.oneOf('no-base'), base: read.objectId }),
   diagram: read.object({ type: read.oneOf('diagram'), diagram: diagramShape }),
-  text: read.object({
-    type: read.oneOf('text'),
-    path,
-    blob: read.objectId,
-    kind,
-    form: read.oneOf('full', 'head', 'signatures', 'line'),
-    from: read.count,
-    text,
-    rank: read.number,
-  }),
+  text: read.object({ type: read.oneOf('text'), ...chosenTextFields }),
   relocated,
-  excerpt: read.object({ type: read.oneOf('excerpt'), ...excerpt }),
+  excerpt: read.object({ type: read.oneOf('excerpt'), ...excerptFields }),
   /** What the repository says to agents and assistants. */
-  notes: read.object({ type: read.oneOf('notes'), ...excerpt }),
+  notes: read.object({ type: read.oneOf('notes'), ...excerptFields }),
   /** Leads from the commit to what is shown; the host believes nothing else. */
   object: read.object({ type: read.oneOf('object'), kind: read.oneOf('commit', 'tree', 'blob'), data: text }),
   listing: read.object({ type: read.oneOf('listing'), path, entries: read.array(path, 10_000) }),

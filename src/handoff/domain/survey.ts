@@ -1,7 +1,7 @@
 // The survey of a checkout by Sandbox A: the table of all files, the outline, and the chosen text.
 import * as read from '../util/decode.js'
 
-export const fileKinds = [
+const fileKinds = [
   'source',
   'test',
   'documentation',
@@ -84,18 +84,20 @@ export interface Outline {
   imports?: Record<string, [path: string, line: number][]>
 }
 
-/** An excerpt for the model. Secrets are already redacted. */
-export interface ChosenText {
-  path: string
-  blob: string
-  kind: FileKind
-  form: 'full' | 'head' | 'signatures' | 'line'
+export const chosenTextFields = {
+  path: read.string(8_192),
+  blob: read.objectId,
+  kind: read.oneOf(...fileKinds),
+  form: read.oneOf('full', 'head', 'signatures', 'line'),
   /** The number of the first line of `text`; for signatures each line of `text` carries its own number and this is 1. */
-  from: number
-  text: string
+  from: read.count,
+  text: read.string(4_000_000),
   /** The rank by which files were chosen; 0 is the most central. */
-  rank: number
+  rank: read.number,
 }
+
+/** An excerpt for the model. Secrets are already redacted. */
+export type ChosenText = read.Shape<typeof chosenTextFields>
 
 const byName = read.record(read.count, 100)
 

@@ -87,7 +87,7 @@ export function optional<T>(decoder: Decoder<T>): Decoder<T> & { optional: true 
 
 type Fields = Record<string, Decoder<unknown>>
 /** The type of what an object is decoded to. An optional field may also be undefined; it is not written as JSON then. */
-type Shape<F extends Fields> = {
+export type Shape<F extends Fields> = {
   [K in keyof F as F[K] extends { optional: true } ? never : K]: ReturnType<F[K]>
 } & { [K in keyof F as F[K] extends { optional: true } ? K : never]?: ReturnType<F[K]> | undefined }
 
