@@ -216,14 +216,14 @@ function definitionsIn(change: TreeChange, entry: Entry | undefined, bytes: Buff
   return index < 0 ? [] : (JSON.parse(table.records[index]!.outline) as Definition[])
 }
 
-/** The smallest definitions that hold one of the lines. */
+/** The smallest definitions that hold one of the lines. What stands inside a function cannot be named from elsewhere: it counts as the function. */
 function innermost(definitions: readonly Definition[], from: number, count: number): string[] {
   const names = new Set<string>()
   const last = Math.min(from + Math.max(1, count) - 1, from + 2_000)
   for (let line = from; line <= last; line++) {
     let best: Definition | undefined
     for (const one of definitions) {
-      if (one.line > line) break
+      if (one.line > line || best?.kind === 'function') break
       if ((one.end ?? one.line) >= line && !skippedKinds.has(one.kind)) best = one
     }
     if (best) names.add(best.name)

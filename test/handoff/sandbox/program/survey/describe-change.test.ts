@@ -64,6 +64,19 @@ test('names callers of a definition that is gone', async () => {
   expect(listed(change.ripples)).toContain('caller src/painter.ts:3 paint')
 })
 
+test('a change inside a function is one of the function: what stands in it cannot be named from elsewhere', async () => {
+  const plugin =
+    'export function cssPlugin() {\n  const all = []\n  return {\n    handler(id: string) {\n      return all.push(id)\n    },\n  }\n}\n'
+  const files = {
+    'src/css.ts': plugin,
+    'src/config.ts': "import { cssPlugin } from './css.js'\n\nexport const plugins = [cssPlugin()]\n",
+    'src/server.ts': "import './css.js'\n\nexport function handler() {\n  return 1\n}\n",
+  }
+  const { change } = await changeOf(files, { 'src/css.ts': plugin.replace('push(id)', 'push(id, id)') })
+  expect(row(change.files, 'src/css.ts')?.definitions).toEqual(['cssPlugin'])
+  expect(listed(change.ripples)).toEqual(['caller src/config.ts:3 cssPlugin'])
+})
+
 test('sees a Go package without imports, and a test by its name', async () => {
   const go = {
     'go.mod': 'module example.com/boat\n',
