@@ -1,9 +1,9 @@
 // How long a question waits before the model is asked, against what no program could save: a sandbox, a mount and one read, made in the same run.
 // Floor and question take turns.
-import { readFile } from 'node:fs/promises'
 import { performance } from 'node:perf_hooks'
 import { answerQuestion, type SummariseResult, summarise } from '../handoff/index.js'
 import { type BenchClouds, latency, listed, median, openBenchClouds } from './bench-clouds.js'
+import { childProcessorTime } from './child-processor-time.js'
 import { wordAt } from './generated-repository.js'
 
 const rounds = 5
@@ -109,17 +109,6 @@ async function askOnce(
   }
   const processor = (await childProcessorTime()) - before
   return { processor, beforeModel: asked.at - start, firstPlace: found.at - start, inside: new Map(inside), host }
-}
-
-/** Processor time of all processes that this one started and that ended; a figure that a busy machine changes little. NaN where there is no /proc. */
-async function childProcessorTime(): Promise<number> {
-  const text = await readFile('/proc/self/stat', 'utf8').catch(() => '')
-  const [user = Number.NaN, system = Number.NaN] = text
-    .slice(text.lastIndexOf(')'))
-    .split(' ')
-    .slice(14, 16)
-    .map(Number)
-  return (user + system) * 10
 }
 
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1)

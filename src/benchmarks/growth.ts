@@ -1,18 +1,20 @@
-// How time, storage, tokens and money grow with a repository, and how long a page of runs takes as runs add up. Draws `docs/images/growth.svg`.
+// How time, storage, tokens and money grow with a repository, and how long a page of runs or of answers takes as they add up. Draws
+// `docs/images/growth.svg`.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { repositoryRoot } from '../cli/sandbox-program.js'
+import { type CompletedAnswer, encodeAnswer } from '../handoff/domain/answer.js'
 import { encodeHandoff, encodePointer, type Handoff } from '../handoff/domain/handoff-record.js'
 import { answerQuestion, artifact, layout, type SummariseResult, summarise } from '../handoff/index.js'
 import { measure as measureFiles } from '../handoff/store/inventory.js'
 import { sha256 } from '../handoff/store/run-store.js'
 import { mapConcurrent } from '../handoff/util/map-concurrent.js'
-import { listRuns } from '../handoff/workflows/browse.js'
+import { listAnswerPage, listRuns } from '../handoff/workflows/browse.js'
 import { type BenchClouds, latency, openBenchClouds } from './bench-clouds.js'
 import { drawGrowth, type Series } from './draw-growth.js'
 
-const runCounts = [1, 10, 100, 1_000]
+const counts = [1, 10, 100, 1_000]
 const pageSize = 20
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
@@ -53,11 +55,13 @@ export async function benchGrowth(sizes: readonly number[]): Promise<void> {
       `| ${files} | ${pushSeconds.toFixed(1)} | ${questionSeconds.toFixed(1)} | ${megabytes.toFixed(1)} | ${indexMegabytes.toFixed(2)} | ${remoteFiles} | ${pushTokens} | ${questionTokens} | ${dollars.toFixed(3)} |`,
     )
   }
-  say(`\nGrowth with the runs: a page of ${pageSize}, at ${latency.drive} ms to drive9`)
+  say(`\nGrowth with runs, and with answers of one run: a page of ${pageSize}, at ${latency.drive} ms to drive9`)
   say('| runs | page, ms | calls to drive9 |')
   say('| ---: | ---: | ---: |')
-  const pages = await measurePages()
-  for (const { runs, milliseconds, calls } of pages) say(`| ${runs} | ${Math.round(milliseconds)} | ${calls} |`)
+  const runs = await measurePages(showRuns)
+  say('\n| answers | page, ms | calls to drive9 |')
+  say('| ---: | ---: | ---: |')
+  const answers = await measurePages(showAnswers)
 
   const bySize = (name: string, value: (row: Row) => number): Series => ({
     name,
@@ -77,8 +81,11 @@ export async function benchGrowth(sizes: readonly number[]): Promise<void> {
       series: [bySize('push', (row) => row.pushTokens), bySize('question', (row) => row.questionTokens)],
     },
     {
-      title: 'Milliseconds of a page, by runs',
-      series: [{ name: 'page of runs', points: pages.map(({ runs, milliseconds }) => [runs, milliseconds]) }],
+      title: 'Milliseconds of a page, by how many there are',
+      series: [
+        { name: 'runs', points: runs.map(({ count, milliseconds }) => [count, milliseconds]) },
+        { name: 'answers', points: answers.map(({ count, milliseconds }) => [count, milliseconds]) },
+      ],
     },
   ])
   await writeFile(join(repositoryRoot, 'docs', 'images', 'growth.svg'), plot)
@@ -117,26 +124,74 @@ async function measureSize({ context, commit }: BenchClouds, files: number): Pro
   }
 }
 
-/** The record of one run stands for as many as are wanted, each under another commit. */
-async function measurePages(): Promise<{ runs: number; milliseconds: number; calls: number }[]> {
+interface Shelf {
+  /** Stores one more, which has this number. */
+  add(number: number): Promise<void>
+  readPage(): Promise<unknown>
+}
+
+interface PageCost {
+  count: number
+  milliseconds: number
+  calls: number
+}
+
+/** One record stands for as many as are wanted. */
+async function measurePages(
+  open: (bench: BenchClouds, made: SummariseResult, signal: AbortSignal) => Promise<Shelf>,
+): Promise<PageCost[]> {
   await using bench = await openBenchClouds(20)
   const { clouds, context, commit } = bench
   const signal = AbortSignal.timeout(900_000)
-  const made = await summarise({ commit, attempt: 'bench' }, context, signal)
-  const pages = []
-  let runs = 1
-  for (const wanted of runCounts) {
-    const more = Array.from({ length: wanted - runs }, (_, at) => runs + at)
-    await mapConcurrent(16, more, (number) => copyRun(bench, made, number, signal))
-    runs = wanted
+  const shelf = await open(bench, await summarise({ commit, attempt: 'bench' }, context, signal), signal)
+  const pages: PageCost[] = []
+  let count = 1
+  for (const wanted of counts) {
+    const more = Array.from({ length: wanted - count }, (_, at) => count + at)
+    await mapConcurrent(16, more, shelf.add)
+    count = wanted
     bench.slowDown()
     const before = clouds.drive.requests.length
     const start = performance.now()
-    await listRuns(context, commit.repository, { limit: pageSize }, signal)
-    pages.push({ runs, milliseconds: performance.now() - start, calls: clouds.drive.requests.length - before })
+    await shelf.readPage()
+    const page = { count, milliseconds: performance.now() - start, calls: clouds.drive.requests.length - before }
     bench.fullSpeed()
+    pages.push(page)
+    say(`| ${count} | ${Math.round(page.milliseconds)} | ${page.calls} |`)
   }
   return pages
+}
+
+/** Each run is of another commit. */
+async function showRuns(bench: BenchClouds, made: SummariseResult, signal: AbortSignal): Promise<Shelf> {
+  const { context, commit } = bench
+  return {
+    add: (number) => copyRun(bench, made, number, signal),
+    readPage: () => listRuns(context, commit.repository, { limit: pageSize }, signal),
+  }
+}
+
+/** Each answer has another id. */
+async function showAnswers(bench: BenchClouds, made: SummariseResult, signal: AbortSignal): Promise<Shelf> {
+  const { context, commit } = bench
+  const { repository } = commit
+  const question = { text: 'What does the README say?' }
+  const { record, run } = await answerQuestion({ repository, name: { run: made.run }, question }, context, signal)
+  return {
+    add: (number) => copyAnswer(bench, made, record, number, signal),
+    readPage: () => listAnswerPage(context, run, { limit: pageSize }, signal),
+  }
+}
+
+async function copyAnswer(
+  { context }: BenchClouds,
+  { directory }: SummariseResult,
+  record: CompletedAnswer,
+  number: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const id = number.toString(16).padStart(32, '0')
+  await context.ports.drive.write(`${directory}/${artifact.answer(id)}`, encodeAnswer({ ...record, id }), { signal })
 }
 
 async function copyRun(

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
+import { childProcessorTime } from './child-processor-time.js'
 import { type Place, prepare } from './survey-fixture.js'
 import type { ChildReport } from './survey-process.js'
 
@@ -25,6 +26,8 @@ interface Bench {
 
 interface Measured extends ChildReport {
   milliseconds: number
+  /** Its git counts too. */
+  processorMs: number
 }
 
 /** Prints every run. Needs git, tar and room for a copy of each repository in the folder for temporary files. */
@@ -63,12 +66,15 @@ async function bundleChild(folder: string): Promise<string> {
 
 async function start(child: string, words: string[]): Promise<Measured> {
   const begin = performance.now()
+  const before = await childProcessorTime()
   const program = spawn(process.execPath, [...flags, child, ...words], { stdio: ['ignore', 'pipe', 'inherit'] })
   const output: Buffer[] = []
   program.stdout.on('data', (chunk: Buffer) => output.push(chunk))
   const code = await new Promise((resolve) => program.once('close', resolve))
   if (code !== 0) throw new Error(`${words[0]} ended with ${String(code)}.`)
-  return { milliseconds: performance.now() - begin, ...(JSON.parse(Buffer.concat(output).toString()) as ChildReport) }
+  const milliseconds = performance.now() - begin
+  const processorMs = (await childProcessorTime()) - before
+  return { milliseconds, processorMs, ...(JSON.parse(Buffer.concat(output).toString()) as ChildReport) }
 }
 
 interface Round {
@@ -127,6 +133,11 @@ async function measure(bench: Bench, place: Place): Promise<number> {
   say(`    survey, ms:         ${list(runs.map((row) => row.survey.milliseconds))}`)
   say(
     `    survey ÷ floor:     ${times(median(ratios(runs)))} (goal for a large one 3.0), over the floor ${Math.round(median(over))} ms (goal for a small one 200)`,
+  )
+  const work = (of: (row: Round) => Measured) => median(runs.map((row) => of(row).processorMs))
+  const [floorMs, surveyMs] = [work((row) => row.floor), work((row) => row.survey)]
+  say(
+    `    processor time:     floor ${floorMs} ms, survey ${surveyMs} ms with its git, ${times(surveyMs / floorMs)} (medians)`,
   )
   say(
     `    memory over idle:   ${megabytes(memory)} MB, ${times((memory * 1024) / first.bytes)} of the text that may be chosen (goal 2.0)${first.bytes < 10e6 ? ': nearly all of it is what V8 takes for any such program' : ''}`,
