@@ -25,6 +25,9 @@ async function mustBeRefused(work: Promise<unknown>, what: string): Promise<void
   if (accepted) throw broken(`${what} was accepted.`)
 }
 
+/** The clone of 31,000 files of 6 KB has 83 MB. */
+const largeCloneBytes = 100_000_000
+
 export const driveChecks: Check[] = [
   {
     name: 'conditional writes',
@@ -53,6 +56,18 @@ export const driveChecks: Check[] = [
         if (found?.sha256 !== createHash('sha256').update(bytes).digest('hex'))
           throw broken(`A file of ${size.toLocaleString('en')} bytes was not kept as it was sent.`)
       }
+    },
+  },
+  {
+    name: 'quotas',
+    meaning: 'Larger commits cannot be stored: each is one file. Raise the limits of the account or the server.',
+    async run({ context: { ports }, directory, signal }) {
+      const { ready, largestFileBytes = Number.POSITIVE_INFINITY } = await ports.drive.status(signal)
+      if (!ready) throw broken('The account is not ready.')
+      if (largestFileBytes < largeCloneBytes)
+        throw broken(`A file may have ${largestFileBytes.toLocaleString('en')} bytes.`)
+      // A full account refuses this with its quota.
+      await ports.drive.write(`${directory}/quota`, bytesOf('one more file'), { signal })
     },
   },
   {

@@ -97,6 +97,12 @@ const broken: [name: string, breaking: Break, problem: RegExp][] = [
     }),
     /9,000,000 bytes was not kept/,
   ],
+  [
+    'quotas',
+    ({ drive }) => ({ drive: { ...drive, status: async () => ({ ready: true, largestFileBytes: 5_000_000 }) } }),
+    /A file may have 5,000,000 bytes/,
+  ],
+  ['quotas', ({ drive }) => ({ drive: { ...drive, status: async () => ({ ready: false }) } }), /is not ready/],
   ['lists, moves, removal', ({ drive }) => ({ drive: { ...drive, move: async () => true } }), /was not moved whole/],
   [
     'scoped tokens',
@@ -233,6 +239,12 @@ test.each([
     outcome: 'fails',
     problem: expect.stringMatching(/storage backend unavailable|answered 500/),
   })
+})
+
+test('a full account is noticed', async () => {
+  clouds.drive!.setQuota({ files: 0 })
+  const results = await check(['quotas']).finally(() => clouds.drive!.setQuota({}))
+  expect(results['quotas']).toMatchObject({ outcome: 'fails', meaning: expect.stringContaining('limits') })
 })
 
 test('a removal whose reply is lost leaves nothing, and the checks hold', async () => {

@@ -85,7 +85,7 @@ export interface RunOptions {
 // ── the durable directory ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface Drive {
-  status(signal: AbortSignal): Promise<{ ready: boolean; kind?: string }>
+  status(signal: AbortSignal): Promise<DriveStatus>
   /** Null if the file does not exist. Rejects files over `maxBytes`. */
   read(path: string, options: { maxBytes: number; signal: AbortSignal }): Promise<Uint8Array | null>
   /** Hashes a file of any size without keeping it in memory. Null if it does not exist. */
@@ -119,6 +119,13 @@ export interface Drive {
   /** The address of the service for a sandbox, and the hosts that the sandbox must reach. */
   readonly server: string
   readonly hosts: string[]
+}
+
+export interface DriveStatus {
+  ready: boolean
+  kind?: string
+  /** Absent where the server names no limit. */
+  largestFileBytes?: number
 }
 
 export interface FileDigest {

@@ -9,6 +9,7 @@ import {
   type Drive,
   type DriveEntry,
   type DriveStat,
+  type DriveStatus,
   type DriveToken,
   type FileDigest,
   smallFileBytes,
@@ -195,12 +196,16 @@ export function makeDrive(settings: DriveSettings): Drive {
     await caller.ask({ ...asked, expected: [404] }, signal)
   }
 
-  async function status(signal: AbortSignal): Promise<{ ready: boolean; kind?: string }> {
+  async function status(signal: AbortSignal): Promise<DriveStatus> {
     const asked = { method: 'GET', path: '/v1/status', url: address('/v1/status'), withKey: true, idempotent: true }
     const answer = await caller.ask({ ...asked, expected: [503] }, signal)
     if (answer.status === 503) return { ready: false }
-    const { status: state, kind } = readJson(asked, answer.body)
-    return { ready: state === 'active', ...(typeof kind === 'string' ? { kind } : {}) }
+    const { status: state, kind, max_upload_bytes: most } = readJson(asked, answer.body)
+    return {
+      ready: state === 'active',
+      ...(typeof kind === 'string' ? { kind } : {}),
+      ...(typeof most === 'number' ? { largestFileBytes: most } : {}),
+    }
   }
 
   const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
