@@ -93,3 +93,11 @@ test.each(['src', 'tree', 'blob', 'blame'])(
     expect(allowedAddress(nested, host, 'group/other')).toBeNull()
   },
 )
+
+test.each(['xhttps://github.com/octo/tools', 'git+https://github.com/octo/tools', 'ssh:https://github.com/octo/tools'])(
+  'an address of another scheme stays words: %s',
+  (address) => {
+    expect(allowedAddress('https://github.com/octo/tools', 'github.com')).not.toBeNull()
+    expect(allowedAddress(address, 'github.com')).toBeNull()
+  },
+)
