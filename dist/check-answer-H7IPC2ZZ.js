@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{b as a,c as b,d as c}from"./chunk-QMXL4WU6.js";import"./chunk-NLVM3RRQ.js";import"./chunk-NDEPMOHQ.js";import"./chunk-5SJHCNBL.js";import"./chunk-NOVXCJOM.js";import"./chunk-3O42MU2W.js";import"./chunk-SZS5PDD4.js";import"./chunk-PMGFCJA7.js";import"./chunk-YKBBMY7I.js";export{b as checkStaleness,c as checkStalenessByRuns,a as currentCitations};

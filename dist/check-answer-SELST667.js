@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{b as a,c as b,d as c}from"./chunk-IOLIKM7P.js";import"./chunk-KJQSKU32.js";import"./chunk-BPOHBC2J.js";import"./chunk-WFEY4IZR.js";import"./chunk-GEC42C34.js";import"./chunk-E44Z5PJI.js";import"./chunk-OJV4JMDT.js";import"./chunk-YKBBMY7I.js";export{b as checkStaleness,c as checkStalenessByRuns,a as currentCitations};

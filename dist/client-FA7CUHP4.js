@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{a}from"./chunk-7YCX3UWN.js";import"./chunk-PEUTHEHV.js";import"./chunk-CW5QAXN7.js";import"./chunk-75SR2EVY.js";import"./chunk-OTASTAGQ.js";import"./chunk-6NHFVIOQ.js";import"./chunk-GO4HL74C.js";import"./chunk-FWMJE2PV.js";import"./chunk-OJV4JMDT.js";import"./chunk-YKBBMY7I.js";export{a as makeSandboxes};
