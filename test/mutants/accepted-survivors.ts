@@ -15,6 +15,26 @@ export const acceptedSurvivors: AcceptedSurvivors = {
       why: 'One millisecond of twelve hours.',
     },
   ],
+  'handoff/domain/answers/permalinks.ts': [
+    {
+      code: "return style === 'none' ? undefined : serverOf(place).replace(/^https?:\\/\\//, '')",
+      change: '/^https?:\\/\\// → /https?:\\/\\//',
+      why: 'The address is a parsed one, which begins so.',
+    },
+  ],
+  'handoff/domain/answers/render-answer.ts': [
+    {
+      code: '...(record.thread !== undefined && /^[0-9a-f]{32}$/.test(record.thread) ? { after: record.thread } : {}),',
+      change:
+        'record.thread !== undefined && /^[0-9a-f]{32}$/.test(record.thread) → (/^[0-9a-f]{32}$/.test(record.thread))',
+      why: 'No thread is no text of this form.',
+    },
+    {
+      code: 'safeMarkdown(record.text, { labels, ...(host === undefined ? {} : { host }) }),',
+      change: 'host === undefined → false',
+      why: 'What is absent is written as nothing, asked or not.',
+    },
+  ],
   'handoff/domain/git-proof.ts': [
     {
       code: 'trees.set(id, known)',
@@ -40,6 +60,14 @@ export const acceptedSurvivors: AcceptedSurvivors = {
       code: 'if (end < 0 || end + 21 > bytes.length) break',
       change: 'end < 0 → end <= 0',
       why: 'An entry has a mode before its end, so no end is at 0.',
+    },
+  ],
+  'handoff/domain/markdown/allowed-links.ts': [
+    {
+      code: 'const repositoryFile = /^(\\/[\\w.~-]+(?:\\/[\\w.~-]+){1,9}?)\\/(?:-\\/)?(?:blob|tree|blame|src)\\/[^\\s]+$/',
+      change:
+        '/^(\\/[\\w.~-]+(?:\\/[\\w.~-]+){1,9}?)\\/(?:-\\/)?(?:blob|tree|blame|src)\\/[^\\s]+$/ → /^(\\/[\\w.~-]+(?:\\/[\\w.~-]+){1,9}?)\\/(?:-\\/)?(?:blob|tree|blame|src)\\/[^\\s]+/',
+      why: 'A path of a parsed address has no spaces.',
     },
   ],
   'handoff/domain/secrets/redact-file.ts': [
@@ -75,6 +103,13 @@ export const acceptedSurvivors: AcceptedSurvivors = {
       code: 'while (word > 0 && text.length - word < 2 * longestWord && !isSpace(text.charCodeAt(word - 1))) word--',
       change: 'word > 0 → word >= 0',
       why: 'A place before the text is like its start: nothing is released.',
+    },
+  ],
+  'handoff/sandbox/program/untrusted-file.ts': [
+    {
+      code: 'await handle.close()',
+      change: 'await handle.close() → undefined',
+      why: 'The program ends after a refused file, and its handle with it.',
     },
   ],
   'handoff/store/delete-run.ts': [
@@ -121,6 +156,11 @@ export const acceptedSurvivors: AcceptedSurvivors = {
     },
   ],
   'handoff/store/publish-run.ts': [
+    {
+      code: 'if (tombstone && isYoung(tombstone, clock.now())) return tombstone',
+      change: 'tombstone → true',
+      why: 'The write at another revision meets one more conflict, after which the revision is 0.',
+    },
     {
       code: 'return there.run === newest.pointer.run ? newest : readSealed(tools.drive, place, sha, signal)',
       change: 'there.run === newest.pointer.run → false',
