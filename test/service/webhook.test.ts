@@ -160,7 +160,7 @@ test('a question that is too long learns it below it', async () => {
 test('with the credentials of an App, the App writes', async () => {
   const { id, privateKey, bot } = github.app
   const app = { HANDOFF_APP_ID: id, HANDOFF_APP_PRIVATE_KEY: privateKey.replaceAll('\n', '\\n') }
-  const instance = await here.another({ ...app, HANDOFF_GITHUB_TOKEN: '' })
+  await using instance = await here.another({ ...app, HANDOFF_GITHUB_TOKEN: '' })
   const asked = { repository: name, pull: pull.number, question: 'Which colour is it?', comment: true }
   expect((await post(instance.url, asked)).status).toBe(200)
   expect(ours().map(({ author }) => author.login)).toEqual([bot.login])
