@@ -161,8 +161,11 @@ function cleanMessage(message: string): string {
 
 function saysSomething(message: string): boolean {
   const [subject = ''] = message.split('\n')
+  if (/\[(?:ci skip|skip ci)\]/i.test(message) || /\b\d+\.\d+\.\d+\b/.test(subject)) return false
   if (
-    /^(?:chore|docs?|ci|build|tests?|style|release|revert|merge|bump|update changelog|deps|lint|v?\d)\b/i.test(subject)
+    /^(?:chore|docs?|ci|github|releaser?|build|tests?|style|revert|merge|bump|update changelog|deps|lint|v?\d)\b/i.test(
+      subject,
+    )
   )
     return false
   if (
