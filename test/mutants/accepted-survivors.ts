@@ -157,9 +157,9 @@ export const acceptedSurvivors: AcceptedSurvivors = {
   ],
   'handoff/store/publish-run.ts': [
     {
-      code: 'if (tombstone && isYoung(tombstone, clock.now())) return tombstone',
-      change: 'tombstone → true',
-      why: 'The write at another revision meets one more conflict, after which the revision is 0.',
+      code: 'if (written !== undefined) return pointer',
+      change: 'written !== undefined → false',
+      why: 'The pointer that was written is read back, and is the same.',
     },
     {
       code: 'return there.run === newest.pointer.run ? newest : readSealed(tools.drive, place, sha, signal)',
