@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{b as a,c as b}from"./chunk-ONXZJASI.js";import"./chunk-ASRUFDKH.js";import"./chunk-DRQINF23.js";import"./chunk-H3VXM5VL.js";import"./chunk-LM5UZ3FU.js";import"./chunk-NDEPMOHQ.js";import"./chunk-YEMYXVMO.js";import"./chunk-NOVXCJOM.js";import"./chunk-3O42MU2W.js";import"./chunk-AKEUJ47Y.js";import"./chunk-PMGFCJA7.js";import"./chunk-YKBBMY7I.js";export{a as heldCorrections,b as readOwnCorrections};
