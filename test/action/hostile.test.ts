@@ -150,6 +150,7 @@ describe('the outputs', () => {
     expect(Object.keys(summary.outputs).sort()).toEqual([
       'commit',
       'cost',
+      'handoff-digest',
       'handoff-file',
       'llms-file',
       'model',
