@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { SandboxRecord } from '../../src/emulators/e2b/server.js'
 import type { RunningFunctions } from '../../src/emulators/vercel/start.js'
+import { madeByTest } from '../support/call-log.js'
 import { until } from '../support/until.js'
 import { type Answer, type Deployment, deploy, name, post, recordOf } from './kit.js'
 
@@ -33,7 +34,7 @@ afterEach(async () => {
 
 async function events(method: string, path: string, body?: object) {
   const { E2B_API_KEY, E2B_API_URL } = here.stack.clouds.sandboxes.settings
-  const headers = { 'x-api-key': E2B_API_KEY, 'content-type': 'application/json' }
+  const headers = { 'x-api-key': E2B_API_KEY, 'content-type': 'application/json', [madeByTest]: '1' }
   const init = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) }
   const response = await fetch(`${E2B_API_URL}/events/webhooks${path}`, init)
   return (await response.json()) as { id: string }

@@ -19,6 +19,8 @@ const madeByBrowser = /^\/login\/oauth\/authorize\?|^\/\.well-known\/oauth-autho
 
 /** The header of a call that a test makes itself, and the product never would. */
 export const madeByTest = 'x-made-by-test'
+/** A directory on drive9 that only tests have. */
+const madeUp = /^\/v1\/fs\/x\//
 
 const services: Record<string, string> = {
   'the local E2B cloud': 'sandboxes',
@@ -34,7 +36,7 @@ export function recordCalls(): CallRecorder {
   return {
     log: calls,
     record(server, request, faults) {
-      if (request.headers[madeByTest] !== undefined || server === 'git echo') return
+      if (request.headers[madeByTest] !== undefined || madeUp.test(request.path) || server === 'git echo') return
       const service = serviceOf(server, request)
       if (!known.includes(service) || (service === 'github' && madeByBrowser.test(request.path))) return
       const cloud = service === 'github' ? 'git' : service

@@ -206,6 +206,21 @@ test('an attempt is emptied but for the tombstone that keeps it from being seale
   expect(readTombstone(there.drive.readFile(sealPath(run))!)).toEqual({ version: 1, removed: run, removedAt: since() })
 })
 
+test('a folder of an attempt that cannot be removed is left for the next time', async () => {
+  const run = there.attempt(commit, ['analysis/qa/x.json'])
+  const folder = `${there.place.run(run)}/${artifact.answers}`
+  const refuse = there.drive.rule({
+    method: 'DELETE',
+    path: new RegExp(`${artifact.answers}\\?`),
+    fault: { kind: 'answer', status: 403 },
+  })
+  await expect(unsealed(run)).rejects.toThrow('The key may not do this')
+  expect(there.files(folder)).toEqual([`${folder}/x.json`])
+  refuse()
+  expect(await unsealed(run)).toBeUndefined()
+  expect(there.files()).toEqual([sealPath(run)])
+})
+
 test('an attempt that has a tombstone is emptied, and one that was sealed meanwhile stays', async () => {
   const run = there.attempt(commit, ['project/a'])
   there.drive.write(sealPath(run), tombstone())

@@ -77,8 +77,9 @@ const damages: [string, Damage][] = [
   ],
   [
     'the table is not the sealed one',
-    ({ context }, { directory }) =>
-      context.ports.drive.write(`${directory}/analysis/search-table.gz`, randomBytes(1_000), { signal: never }),
+    async ({ clouds }, { directory }) => {
+      clouds.drive.write(`${directory}/analysis/search-table.gz`, randomBytes(1_000))
+    },
   ],
 ]
 

@@ -68,6 +68,13 @@ test('plain files are moved with their folder, compared with their table, and na
   expect(there.files(`${directory}/${tree}`)).toEqual([`${directory}/${tree}/src/a.ts`])
 })
 
+test('a plain file that was not reported and cannot be removed ends the run', async () => {
+  const table = plainFile('one')
+  put(`${tree}/src/odd.ts`, 'x')
+  there.drive.rule({ method: 'DELETE', path: /odd\.ts/, fault: { kind: 'answer', status: 403 } })
+  await expect(verify('plain', [clone(), table])).rejects.toThrow('The key may not do this')
+})
+
 test('a plain file with other bytes than in the table ends the run', async () => {
   const table = plainFile('one')
   put(`${tree}/src/a.ts`, 'two')
