@@ -155,7 +155,7 @@ test('a drive that fails meanwhile makes E2B deliver again, and a second deliver
 test('a question that ends its own sandbox is left alone, by its own process and by another', async () => {
   await register(here.functions)
   await register(other)
-  const { status, body } = await ask('Who is told that a sandbox was ended by its own question?')
+  const { status, body } = await ask('Which sandbox is ended by its own question?')
   expect({ status, state: body.status }).toEqual({ status: 200, state: 'done' })
   const { deliveries, sandboxes } = here.stack.clouds.sandboxes
   const own = () => deliveries.filter(({ sandbox }) => sandbox === sandboxes.at(-1)?.id)
