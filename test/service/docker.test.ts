@@ -111,13 +111,13 @@ test('what is laid out as the last stage says starts, answers, is healthy, and s
     expect([absent, existsSync(join(image, absent))]).toEqual([absent, false])
   const [command, ...rest] = JSON.parse(restOf('CMD').at(-1)!) as string[]
   expect(command).toBe('node')
-  const port = String(20_000 + (process.pid % 20_000))
-  const environment = { ...here.environment, PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', PORT: port }
+  // The system chooses a free port.
+  const environment = { ...here.environment, PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', PORT: '0' }
   const child = spawn(process.execPath, rest, { cwd: image, env: environment, stdio: ['ignore', 'pipe', 'inherit'] })
   try {
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (text) => (output += text))
-    await until('it listens', () => output.includes('handoff listens'))
+    const port = await until('it listens', () => /^handoff listens at .*, port (\d+): /m.exec(output)?.[1], 60_000)
     const url = `http://127.0.0.1:${port}`
     const question = { repository: name, run: here.run.run, question: 'What does the image answer?' }
     expect(await post(url, question)).toMatchObject({ status: 200, body: { status: 'done' } })
