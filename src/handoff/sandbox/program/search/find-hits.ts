@@ -4,6 +4,7 @@ import type { Query } from './query.js'
 import { blockBits, isPlainWord, meaningBits, meaningMask, type WordScanner, wantedRanges } from './scan-words.js'
 import { type KeyRange, onlyKey } from './sorted-pages.js'
 import type { SourceFile } from './source-files.js'
+import { hashedKey } from './word-table.js'
 
 export interface WordIndex {
   /** The text files, in the order of the files. */
@@ -31,8 +32,13 @@ export async function findHits(index: WordIndex, query: Query, scanner: WordScan
   const found = createHitList(index)
   const identifiers = countableIdentifiers(query, scanner)
   const plain = new Map([...identifiers].filter(([name]) => isPlainWord(Buffer.from(name), 0, name.length)))
-  const others = new Map([...identifiers].filter(([name]) => !plain.has(name)))
-  const rangesOf = (names: ReadonlyMap<string, number>) => [...names.keys()].map((name) => onlyKey(Buffer.from(name)))
+  const others = new Map(
+    [...identifiers].flatMap(([name, number]) =>
+      plain.has(name) ? [] : [[hashedKey(Buffer.from(name, 'latin1')).toString('latin1'), number]],
+    ),
+  )
+  const rangesOf = (keys: ReadonlyMap<string, number>) =>
+    [...keys.keys()].map((key) => onlyKey(Buffer.from(key, 'latin1')))
   await Promise.all([
     index.lookUp('words', [...wantedRanges(query), ...rangesOf(plain)], (word, places) => {
       const meaning = scanner.numberOf(word)
@@ -43,8 +49,8 @@ export async function findHits(index: WordIndex, query: Query, scanner: WordScan
         if (identifier !== undefined) found.add(block, identifier, whole)
       })
     }),
-    index.lookUp('identifiers', rangesOf(others), (name, places) => {
-      const identifier = others.get(name.toString('latin1'))
+    index.lookUp('identifiers', rangesOf(others), (key, places) => {
+      const identifier = others.get(key.toString('latin1'))
       if (identifier !== undefined) forEachPlace(index, places, (block, times) => found.add(block, identifier, times))
     }),
   ])

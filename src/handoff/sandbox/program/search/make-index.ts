@@ -86,8 +86,8 @@ interface FileState {
 }
 
 async function indexWords(corpus: GitCorpus, states: Map<number, FileState>) {
-  const words = createWordTable({ ignoreCase: true })
-  const identifiers = createWordTable({ ignoreCase: false })
+  const words = createWordTable({ ignoreCase: true, hashed: false })
+  const identifiers = createWordTable({ ignoreCase: false, hashed: true })
   let firstBlock = 0
   await corpus.readAll((file, bytes) => {
     const { size } = file

@@ -1,5 +1,5 @@
 // Counts in which blocks of 32 lines each word stands, with numbers only, because a repository has hundreds of thousands of words.
-import { randomInt } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import type { PageWriter } from './sorted-pages.js'
 
 interface WordTable {
@@ -26,7 +26,7 @@ const seed = randomInt(1 << 30)
 const mostTries = 200
 
 /** Words are found by their hash. Numbers only are kept for each word, because a repository has hundreds of thousands. */
-export function createWordTable({ ignoreCase }: { ignoreCase: boolean }): WordTable {
+export function createWordTable({ ignoreCase, hashed }: { ignoreCase: boolean; hashed: boolean }): WordTable {
   const spelled = ignoreCase ? lowered : (byte: number) => byte
   let slots = new Int32Array(1 << 17).fill(-1)
   let room = 1 << 15
@@ -153,6 +153,11 @@ export function createWordTable({ ignoreCase }: { ignoreCase: boolean }): WordTa
       if (whole) wholes[word]!++
     },
     write(to) {
+      if (hashed) {
+        text = Buffer.concat(Array.from({ length: count }, (_, word) => hashedKey(textOf(word))))
+        for (let word = 0; word < count; word++) starts[word] = word * keyBytes
+        lengths.fill(keyBytes)
+      }
       const order = Uint32Array.from({ length: count }, (_, word) => word)
       const endOf = (word: number) => starts[word]! + lengths[word]!
       order.sort((a, b) => text.compare(text, starts[b], endOf(b), starts[a], endOf(a)))
@@ -169,5 +174,11 @@ export function createWordTable({ ignoreCase }: { ignoreCase: boolean }): WordTa
     },
   }
 }
+
+const keyBytes = 8
+
+/** Stands for a whole identifier. An identifier may be a credential that was committed, which no file beside the clone may have. */
+export const hashedKey = (identifier: Uint8Array): Buffer =>
+  createHash('sha256').update(identifier).digest().subarray(0, keyBytes)
 
 const lowered = (byte: number) => (byte >= 65 && byte <= 90 ? byte + 32 : byte)

@@ -1,0 +1,26 @@
+// What the index keeps of words and of whole identifiers, one of which may be a credential that was committed.
+import { expect, test } from 'vitest'
+import { createPageWriter, type PageWriter } from '../../../../../src/handoff/sandbox/program/search/sorted-pages.js'
+import { createWordTable, hashedKey } from '../../../../../src/handoff/sandbox/program/search/word-table.js'
+
+const first = Buffer.from('AKIAQ7EXAMPLE3KEYS')
+const second = Buffer.from('parseHeader2')
+
+function keysOf(hashed: boolean): Buffer[] {
+  const table = createWordTable({ ignoreCase: false, hashed })
+  for (const word of [first, second]) table.add(word, 0, word.length, 0, true)
+  const keys: Buffer[] = []
+  const pages: PageWriter = { ...createPageWriter(), add: (key) => void keys.push(Buffer.from(key)) }
+  table.write(pages)
+  return keys
+}
+
+test('words are kept as they are written, in their order', () => {
+  expect(keysOf(false)).toEqual([first, second])
+})
+
+test('of whole identifiers eight bytes of a hash are kept, in their order', () => {
+  const wanted = [hashedKey(first), hashedKey(second)].sort(Buffer.compare)
+  expect(keysOf(true)).toEqual(wanted)
+  expect(wanted.map(({ length }) => length)).toEqual([8, 8])
+})
