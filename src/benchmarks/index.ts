@@ -11,6 +11,7 @@ const known = [
   'growth',
   'action',
   'service',
+  'page',
   'reach',
   'survey',
   'find',
@@ -29,6 +30,7 @@ const command = {
   growth       time, storage, tokens and money by files and by runs; draws docs/images/growth.svg
   action       how long the Action takes to start
   service      a stored answer and a cold start of the functions
+  page         how soon the page can be used on a phone; needs Chromium
   reach        files and functions that take part in a question and in a push
   survey       reading a commit; needs --repositories
   find         finding the lines for a question; needs --repositories
@@ -84,6 +86,7 @@ async function bench({ values, positionals }: Given<typeof command.options>): Pr
   if (wanted('action'))
     await (await import('./action-startup.js')).benchAction(values.checkout && resolve(values.checkout))
   if (wanted('service')) await (await import('./service-startup.js')).benchService()
+  if (wanted('page')) await (await import('./page.js')).benchPage()
   if (wanted('reach')) await (await import('./reach.js')).benchReach()
   if (repositories.length === 0) {
     process.stdout.write('The survey, the search and the history need repositories: --repositories DIR.\n')

@@ -56,6 +56,31 @@ test('every file of the page is served, with its type and the headers of vercel.
   expect(await page.text()).toBe(readFileSync(join(folder, 'index.html'), 'utf8'))
 })
 
+test('the page travels compressed, and a browser that has it receives no second copy', async () => {
+  const sizes: Record<string, number> = {}
+  for (const file of ['main.js', 'style.css', 'index.html']) {
+    const answered = await fetch(`${server.url}/${file}`, { headers: { 'accept-encoding': 'gzip' } })
+    expect([answered.headers.get('content-encoding'), answered.headers.get('vary')]).toEqual([
+      'gzip',
+      'accept-encoding',
+    ])
+    sizes[file] = Number(answered.headers.get('content-length'))
+    const etag = answered.headers.get('etag') ?? ''
+    const again = await fetch(`${server.url}/${file}`, { headers: { 'if-none-match': etag } })
+    expect([again.status, again.headers.get('etag'), (await again.bytes()).length]).toEqual([304, etag, 0])
+    const other = await fetch(`${server.url}/${file}`, { headers: { 'if-none-match': 'W/"another"' } })
+    expect([other.status, sha256(await other.bytes())]).toEqual([
+      200,
+      sha256(readFileSync(join(root, 'dist/web', file))),
+    ])
+  }
+  expect(sizes['main.js']).toBeLessThan(readFileSync(join(root, 'dist/web/main.js')).length / 2)
+  const plain = await fetch(`${server.url}/main.js`, { headers: { 'accept-encoding': 'identity' } })
+  expect(plain.headers.get('content-encoding')).toBeNull()
+  const font = readdirSync(join(root, 'dist/web')).find((file) => file.endsWith('.woff2'))
+  expect((await fetch(`${server.url}/${font}`)).headers.get('content-encoding')).toBeNull()
+})
+
 test('nothing else of the repository is served, however its address is written', async () => {
   const tracked = ['package.json', 'vercel.json', 'action.yml', 'dist/index.js', '.env', '.env.example']
   const sources = [

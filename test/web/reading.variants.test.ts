@@ -306,11 +306,11 @@ test('every file of the page is fetched at once; the parser comes with the first
   const named = await page.evaluate<string[]>(
     "[...document.querySelectorAll('link[rel=stylesheet], link[rel=icon], link[rel=preload], script[src]')].map((one) => one.getAttribute('href') ?? one.getAttribute('src'))",
   )
-  expect(named.toSorted()).toEqual(
-    readdirSync(desk.service.folder)
-      .filter((name) => !['index.html', 'licenses.txt'].includes(name) && !isLater(name))
-      .toSorted(),
-  )
+  const files = readdirSync(desk.service.folder)
+  const first = files.filter((name) => !['index.html', 'licenses.txt'].includes(name) && !isLater(name))
+  expect(named.toSorted()).toEqual(['/api/auth/session', ...first].toSorted())
+  const sessions = desk.service.requests.filter(({ path }) => path === '/api/auth/session')
+  expect(sessions, 'what was fetched ahead is what the script reads').toHaveLength(1)
   await enter(page)
   await page.goto(desk.service.url + runAddress)
   await enter(page)
