@@ -85,6 +85,15 @@ export function tooLarge(call: CallName, most: number): HandoffError {
   return new HandoffError('drive', `${nameOf(call)} holds more than the ${most} bytes that are read of it.`)
 }
 
+/** Where the service sends us for an object's bytes; never from a secure connection to one that is not. */
+export function objectAddress(call: CallName, from: string, to: string | null): string {
+  if (to === null || !URL.canParse(to, from)) throw notDrive9(call, 'an address that leads nowhere')
+  const { href, protocol } = new URL(to, from)
+  const weaker = from.startsWith('https:') && protocol !== 'https:'
+  if (weaker || !/^https?:$/.test(protocol)) throw notDrive9(call, 'an address that leaves the secure connection')
+  return href
+}
+
 /** The sentence in an error's body, without our key should the server have repeated it. */
 export function saidIn(body: Uint8Array | undefined, key: string): string {
   if (!body || body.length === 0) return ''

@@ -1,43 +1,31 @@
 // drive9's journal: entries that are appended, chained by hashes, and never changed. Only the owner's key opens it.
 import type { Journal, JournalEntry } from '../../domain/ports.js'
-import { withoutTrailingSlashes } from '../../util/text.js'
-import { systemClock } from '../system-clock.js'
-import type { DriveSettings } from './client.js'
-
 import { notDrive9 } from './errors.js'
-import { type Call, defaultTimes } from './exchange.js'
-import { send } from './http.js'
-import { makeCaller, readJson } from './request.js'
+import { type Call, connectionOf, type DriveSettings, readJson, request } from './request.js'
 
 /** The most entries that the service gives at once. */
 const pageSize = 1_000
 
 export function makeJournal(settings: Omit<DriveSettings, 'hosts'>): Journal {
-  const server = withoutTrailingSlashes(settings.server)
-  const times = { ...defaultTimes, ...settings.times }
-  const caller = makeCaller(settings.key, times, settings.clock ?? systemClock, settings.send ?? send)
+  const connection = connectionOf(settings)
 
   /** Each call may be repeated: an append has a key, and a journal is created once. */
-  const call = (method: string, path: string, value?: unknown, headers: Record<string, string> = {}): Call => {
-    const asked = { method, path, url: `${server}${path}`, withKey: true, idempotent: true, expected: [404] }
-    if (value === undefined) return asked
-    const body = new TextEncoder().encode(JSON.stringify(value))
-    return { ...asked, body, headers: { 'content-type': 'application/json', ...headers } }
-  }
+  const ask = (call: Call, signal: AbortSignal) => request(connection, { ...call, expected: [404] }, signal)
   const path = (journal: string, part: string) => `/v1/journals/${encodeURIComponent(journal)}/${part}`
 
   return {
     async append({ id, title }, key, entries, signal) {
-      const asked = call('POST', path(id, 'entries'), entries, { 'idempotency-key': key })
-      if ((await caller.ask(asked, signal)).status !== 404) return true
-      const created = call('POST', '/v1/journals', { journal_id: id, kind: 'handoff', title })
-      if ((await caller.ask(created, signal)).status === 404) return false
-      return (await caller.ask(asked, signal)).status !== 404
+      const headers = { 'idempotency-key': key }
+      const append: Call = { method: 'POST', path: path(id, 'entries'), json: entries, headers }
+      if ((await ask(append, signal)).status !== 404) return true
+      const create: Call = { method: 'POST', path: '/v1/journals', json: { journal_id: id, kind: 'handoff', title } }
+      if ((await ask(create, signal)).status === 404) return false
+      return (await ask(append, signal)).status !== 404
     },
     async *entries(id, signal) {
       for (let after = 0; ; ) {
-        const asked = call('GET', `${path(id, 'entries')}?after_seq=${after}&limit=${pageSize}`)
-        const { status, body } = await caller.ask(asked, signal)
+        const asked: Call = { method: 'GET', path: `${path(id, 'entries')}?after_seq=${after}&limit=${pageSize}` }
+        const { status, body } = await ask(asked, signal)
         const lines = status === 404 ? [] : new TextDecoder().decode(body).split('\n').filter(Boolean)
         const page = lines.map((line) => readEntry(asked, line))
         yield* page
@@ -48,8 +36,8 @@ export function makeJournal(settings: Omit<DriveSettings, 'hosts'>): Journal {
       }
     },
     async verify(id, signal) {
-      const asked = call('GET', path(id, 'verify'))
-      const { status, body } = await caller.ask(asked, signal)
+      const asked: Call = { method: 'GET', path: path(id, 'verify') }
+      const { status, body } = await ask(asked, signal)
       if (status === 404) return undefined
       const { ok, entries, head_hash: headHash } = readJson(asked, body)
       if (typeof ok !== 'boolean' || typeof entries !== 'number' || typeof headHash !== 'string')

@@ -4,88 +4,68 @@
 // complete. The service checks the condition of both. After a lost answer the file is read back: equal bytes mean that it was written; the expected
 // revision means that nothing happened, and the write is made again.
 
+import { createHash } from 'node:crypto'
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
-import type { Clock } from '../../domain/ports.js'
-import { type DriveStat, smallFileBytes } from '../../domain/ports.js'
+import { type Drive, smallFileBytes } from '../../domain/ports.js'
 import { doubled, retry } from '../../util/retry.js'
-import { type CallName, notDrive9, refusal } from './errors.js'
-import { type DriveTimes, Lost, objectAddress } from './exchange.js'
-import { type Answer, type Caller, forAttempt, readJson } from './request.js'
+import { type CallName, notDrive9, objectAddress, refusal } from './errors.js'
+import { type Call, type Connection, Lost, readJson, request } from './request.js'
 
-interface WriteOptions {
-  expectedRevision?: number
+/** One file that is to be written. */
+interface Write extends Pick<Drive, 'stat' | 'digest'> {
+  connection: Connection
+  /** The PUT of the whole file. */
+  put: Call
+  bytes: Uint8Array
+  expectedRevision?: number | undefined
   signal: AbortSignal
-}
-
-/** What writing needs of the rest of the client. */
-export interface Ground {
-  caller: Caller
-  /** The absolute address of an API path. */
-  address(path: string): string
-  /** The address of a file, percent-encoded. */
-  file(path: string, query?: string): string
-  stat(path: string, signal: AbortSignal): Promise<DriveStat | null>
-  digest(path: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string } | null>
-  sha256(bytes: Uint8Array): string
-  times: DriveTimes
-  clock: Clock
 }
 
 const partsAtOnce = 4
 const partsPerBatch = 16
 
-export function writeFile(ground: Ground, path: string, bytes: Uint8Array, options: WriteOptions) {
-  const write = bytes.length < smallFileBytes ? putWhole : uploadInParts
-  const { tries, pauseMs } = ground.times
+export function writeFile(write: Write): Promise<{ revision: number }> {
+  const { put, bytes, expectedRevision, signal } = write
+  const { clock, times } = write.connection
   const attempt = async (number: number) => {
     try {
-      return await write(ground, path, bytes, options, number)
+      return await (bytes.length < smallFileBytes ? putWhole(write, number) : uploadInParts(write))
     } catch (error) {
       // After a lost answer the conflicting writer may be our own earlier attempt.
       const unsure = error instanceof Lost || (number > 1 && isHandoffError(error, 'conflict'))
       if (!unsure) throw error
-      const settled = await settle(ground, path, bytes, options)
-      if (settled.written) return { revision: settled.revision }
-      const unchanged = options.expectedRevision === undefined || settled.revision === options.expectedRevision
-      throw unchanged || !(error instanceof Lost) ? error : conflictAfterLoss(path, settled.revision)
+      const { written, revision } = await settle(write)
+      if (written) return { revision }
+      const unchanged = expectedRevision === undefined || revision === expectedRevision
+      if (unchanged || !(error instanceof Lost)) throw error
+      const text = `While the answer to PUT ${put.path} was lost, another writer wrote revision ${revision}.`
+      throw new HandoffError('conflict', text)
     }
   }
   const pauseAfter = (error: unknown, attempts: number) => {
     if (!(error instanceof Lost)) throw error
-    if (attempts >= tries) throw error.error
+    if (attempts >= times.tries) throw error.error
     // Concurrent uploads of one file end each other. Random pauses let one of them finish.
-    return { milliseconds: doubled(pauseMs, attempts) * (0.5 + Math.random()) }
+    return { milliseconds: doubled(times.pauseMs, attempts) * (0.5 + Math.random()) }
   }
-  return retry(attempt, pauseAfter, { clock: ground.clock, signal: options.signal, doing: `writing ${path} to drive9` })
+  return retry(attempt, pauseAfter, { clock, signal, doing: `writing ${put.path} to drive9` })
 }
 
-async function settle(ground: Ground, path: string, bytes: Uint8Array, { signal }: WriteOptions) {
-  const there = await ground.stat(path, signal)
+async function settle({ stat, digest, put, bytes, signal }: Write) {
+  const there = await stat(put.path, signal)
   if (!there) return { written: false, revision: 0 }
-  const same = there.size === bytes.length && !there.isDirectory && (await holds(ground, path, bytes, signal))
-  return { written: same, revision: there.revision }
+  const { size, isDirectory, revision } = there
+  if (size !== bytes.length || isDirectory) return { written: false, revision }
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  return { written: (await digest(put.path, signal))?.sha256 === sha256, revision }
 }
 
-async function holds(ground: Ground, path: string, bytes: Uint8Array, signal: AbortSignal): Promise<boolean> {
-  return (await ground.digest(path, signal))?.sha256 === ground.sha256(bytes)
-}
-
-function conflictAfterLoss(path: string, revision: number): HandoffError {
-  return new HandoffError(
-    'conflict',
-    `While the answer to PUT ${path} was lost, another writer wrote revision ${revision}.`,
-  )
-}
-
-async function putWhole(ground: Ground, path: string, bytes: Uint8Array, options: WriteOptions, number: number) {
-  const { expectedRevision, signal } = options
+async function putWhole({ connection, put, bytes, expectedRevision, signal }: Write, attempt: number) {
   const condition: Record<string, string> =
     expectedRevision === undefined ? {} : { 'x-dat9-expected-revision': String(expectedRevision) }
-  const { smallAnswerMs } = ground.times
-  const call = { method: 'PUT', path, url: ground.file(path), withKey: true, idempotent: false, smallAnswerMs }
   const headers = { 'content-type': 'application/octet-stream', ...condition }
-  const { body } = await ground.caller.ask(forAttempt({ ...call, headers, body: bytes }, number), signal)
-  const { revision } = readJson(call, body)
+  const call: Call = { ...put, headers, body: bytes, repeat: 'after-a-wait', quick: true, attempt }
+  const { revision } = readJson(call, (await request(connection, call, signal)).body)
   if (typeof revision !== 'number') throw new Lost(notDrive9(call, 'a reply without a revision'))
   return { revision }
 }
@@ -96,51 +76,48 @@ interface Upload {
   totalParts: number
 }
 
-async function uploadInParts(ground: Ground, path: string, bytes: Uint8Array, options: WriteOptions) {
-  const { expectedRevision, signal } = options
-  const upload = await begin(ground, path, bytes.length, options)
+async function uploadInParts(write: Write) {
+  const { put, expectedRevision, signal, stat } = write
+  const upload = await begin(write)
   const stop = new AbortController()
   const follow = () => stop.abort(signal.reason)
   signal.addEventListener('abort', follow, { once: true })
   try {
-    const parts = await putParts(ground, path, bytes, upload, stop)
-    await askUpload(ground, path, `/v2/uploads/${upload.id}/complete`, { parts }, { signal, idempotent: false })
+    const parts = await putParts(write, upload, stop)
+    await askUpload(write, `/v2/uploads/${upload.id}/complete`, { parts }, { repeat: 'after-a-wait' })
   } catch (error) {
-    if (!(error instanceof Lost)) abortUpload(ground, path, upload)
-    if (signal.aborted) throw abortError(signal, `writing ${path} to drive9`)
+    if (!(error instanceof Lost)) abortUpload(write, upload)
+    if (signal.aborted) throw abortError(signal, `writing ${put.path} to drive9`)
     throw error
   } finally {
     signal.removeEventListener('abort', follow)
   }
   if (expectedRevision !== undefined) return { revision: expectedRevision + 1 }
-  return { revision: (await ground.stat(path, signal))?.revision ?? 1 }
+  return { revision: (await stat(put.path, signal))?.revision ?? 1 }
 }
 
-async function begin(ground: Ground, path: string, size: number, options: WriteOptions): Promise<Upload> {
-  const { expectedRevision, signal } = options
-  const condition = expectedRevision === undefined ? {} : { expected_revision: expectedRevision }
-  const wanted = { path, total_size: size, ...condition }
+async function begin(write: Write): Promise<Upload> {
+  const { put, bytes, expectedRevision } = write
+  const wanted = { path: put.path, total_size: bytes.length, expected_revision: expectedRevision }
   // An upload that was begun and forgotten is replaced by the next for the same path.
-  const plan = await ask(ground, path, '/v2/uploads/initiate', wanted, { signal, idempotent: true })
+  const plan = await askUpload(write, '/v2/uploads/initiate', wanted, { expected: [409] })
   const { upload_id: id, part_size: partSize, total_parts: totalParts } = plan
-  const fits = typeof partSize === 'number' && totalParts === Math.ceil(size / partSize)
+  const fits = typeof partSize === 'number' && totalParts === Math.ceil(bytes.length / partSize)
   if (typeof id !== 'string' || !/^[\w-]{1,200}$/.test(id) || !fits) {
-    throw notDrive9({ method: 'POST', path }, 'an upload plan that does not fit the file')
+    throw notDrive9({ method: 'POST', path: put.path }, 'an upload plan that does not fit the file')
   }
   return { id, partSize, totalParts }
 }
 
-async function putParts(ground: Ground, path: string, bytes: Uint8Array, upload: Upload, stop: AbortController) {
+async function putParts(write: Write, upload: Upload, stop: AbortController) {
   const done: { number: number; etag: string }[] = []
   for (let first = 1; first <= upload.totalParts; first += partsPerBatch) {
     const last = Math.min(first + partsPerBatch - 1, upload.totalParts)
     const waiting = Array.from({ length: last - first + 1 }, (_, index) => first + index)
-    const addresses = await sign(ground, path, upload, waiting, stop.signal)
+    const addresses = await sign(write, upload, waiting, stop.signal)
     const worker = async () => {
       for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
-        const piece = bytes.subarray((number - 1) * upload.partSize, number * upload.partSize)
-        const etag = await putPart(ground, path, upload, { number, piece, address: addresses.get(number) }, stop.signal)
-        done.push({ number, etag })
+        done.push({ number, etag: await putPart(write, upload, number, addresses.get(number), stop.signal) })
       }
     }
     await allOrStop(Array.from({ length: partsAtOnce }, worker), stop)
@@ -161,10 +138,9 @@ async function allOrStop(work: Promise<void>[], stop: AbortController): Promise<
   if (first !== undefined) throw first
 }
 
-async function sign(ground: Ground, path: string, upload: Upload, numbers: number[], signal: AbortSignal) {
+async function sign(write: Write, upload: Upload, numbers: number[], signal: AbortSignal) {
   const wanted = { parts: numbers.map((number) => ({ part_number: number })) }
-  const url = `/v2/uploads/${upload.id}/presign-batch`
-  const { parts } = await askUpload(ground, path, url, wanted, { signal, idempotent: true })
+  const { parts } = await askUpload({ ...write, signal }, `/v2/uploads/${upload.id}/presign-batch`, wanted)
   const addresses = new Map<number, string>()
   for (const part of Array.isArray(parts) ? (parts as { number?: unknown; url?: unknown }[]) : []) {
     if (typeof part?.number === 'number' && typeof part.url === 'string') addresses.set(part.number, part.url)
@@ -174,84 +150,61 @@ async function sign(ground: Ground, path: string, upload: Upload, numbers: numbe
 
 const noUpload = /^upload not found/
 
-interface Part {
-  number: number
-  piece: Uint8Array
-  address: string | undefined
-}
-
-async function putPart(ground: Ground, path: string, upload: Upload, part: Part, signal: AbortSignal): Promise<string> {
-  const name: CallName = { method: 'PUT', path: `${path} (part ${part.number})` }
-  const put = async (url: string | undefined) => {
-    const to = objectAddress(name, ground.address('/'), url ?? null)
-    const call = { ...name, url: to, withKey: false, idempotent: true, body: part.piece, expected: [403, 404] }
-    const answer = await ground.caller.ask({ ...call, expectedWords: noUpload }, signal)
+async function putPart(
+  write: Write,
+  upload: Upload,
+  number: number,
+  address: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  const { connection, put, bytes } = write
+  const name: CallName = { method: 'PUT', path: `${put.path} (part ${number})` }
+  const body = bytes.subarray((number - 1) * upload.partSize, number * upload.partSize)
+  const send = async (url: string | undefined) => {
+    const to = objectAddress(name, connection.server, url ?? null)
+    const call = { ...name, to, body, expected: [403, 404], expectedWords: noUpload }
+    const answer = await request(connection, call, signal)
     // Amazon's storage says 404, drive9's own says 500.
-    if (answer.status === 404 || answer.status === 500) throw new Lost(uploadEnded(path))
+    if (answer.status === 404 || answer.status === 500) throw new Lost(uploadEnded(put))
     return answer
   }
-  let answer = await put(part.address)
+  let answer = await send(address)
   // The address was good for ten minutes; a slow upload needs a new one.
-  if (answer.status === 403)
-    answer = await put((await sign(ground, path, upload, [part.number], signal)).get(part.number))
+  if (answer.status === 403) answer = await send((await sign(write, upload, [number], signal)).get(number))
   const etag = answer.header('etag')
   if (answer.status === 403 || etag === null) throw notDrive9(name, `${answer.status} and no receipt for the part`)
   return etag
 }
 
 /** Frees the storage of an upload that will not be completed. It is not awaited: the upload expires after a day. */
-function abortUpload(ground: Ground, path: string, upload: Upload): void {
-  const signal = AbortSignal.timeout(5_000)
-  const url = `/v2/uploads/${upload.id}/abort`
-  void ask(ground, path, url, {}, { signal, idempotent: false }).catch(() => undefined)
+function abortUpload(write: Write, upload: Upload): void {
+  const path = `/v2/uploads/${upload.id}/abort`
+  const limited = { ...write, signal: AbortSignal.timeout(5_000) }
+  void askUpload(limited, path, {}, { repeat: 'after-a-wait' }).catch(() => undefined)
 }
 
-interface AskOptions {
-  signal: AbortSignal
-  idempotent: boolean
-}
-
-async function ask(ground: Ground, path: string, to: string, value: object, options: AskOptions) {
-  const { call, answer } = await post(ground, path, to, value, options, [409])
-  const reply = readJson(call, answer.body)
-  if (answer.status !== 409) return reply
-  const said = String(reply['error'] ?? '')
-  // Another active upload of this file blocks ours, perhaps our own that broke off. The file's revision may be unchanged.
-  throw said.includes('active upload') ? new Lost(uploadEnded(path)) : refusal(call, 409, said)
-}
-
-/** Asks something of an upload under way. That it is over is not yet a conflict: our own lost completion may have ended it. */
-async function askUpload(ground: Ground, path: string, to: string, value: object, options: AskOptions) {
-  const { call, answer } = await post(ground, path, to, value, options, [404, 409, 410])
-  const reply = readJson(call, answer.body)
-  if (answer.status < 300) return reply
-  const said = String(reply['error'] ?? '')
-  if (answer.status === 409 && !said.includes('not active')) throw refusal(call, 409, said)
-  throw new Lost(uploadEnded(path))
-}
-
-async function post(
-  ground: Ground,
-  path: string,
+/**
+ * That an upload under way is over is not yet a conflict: our own lost completion may have ended it. Nor is that another active upload of the file
+ * blocks ours, perhaps our own that broke off.
+ */
+async function askUpload(
+  { connection, put, signal }: Write,
   to: string,
-  value: object,
-  { signal, idempotent }: AskOptions,
-  expected: number[],
-): Promise<{ call: CallName; answer: Answer }> {
-  const body = new TextEncoder().encode(JSON.stringify(value))
-  const headers = { 'content-type': 'application/json' }
+  json: object,
+  more: Pick<Call, 'repeat' | 'expected'> = {},
+) {
   // The upload's number says nothing to a reader.
-  const call = { method: 'POST', path: `${to.replace(/^(\/v2\/uploads\/)[^/]+(?=\/)/, '$1…')} for ${path}` }
-  const whole = { ...call, url: ground.address(to), withKey: true, headers, body, idempotent, expected }
-  return { call, answer: await ground.caller.ask(whole, signal) }
+  const path = `${to.replace(/^(\/v2\/uploads\/)[^/]+(?=\/)/, '$1…')} for ${put.path}`
+  const call: Call = { method: 'POST', path, to, json, expected: [404, 409, 410], ...more }
+  const { status, body } = await request(connection, call, signal)
+  const reply = readJson(call, body)
+  if (status < 300) return reply
+  const said = String(reply['error'] ?? '')
+  if (status === 409 && !/active upload|not active/.test(said)) throw refusal(call, 409, said)
+  throw new Lost(uploadEnded(put))
 }
 
-function uploadEnded(path: string): HandoffError {
-  return new HandoffError(
-    'drive',
-    `The upload of ${path} was ended by drive9, or by another upload of the same file.`,
-    {
-      next: 'Try again in a moment.',
-    },
-  )
-}
+const uploadEnded = ({ path }: Call) =>
+  new HandoffError('drive', `The upload of ${path} was ended by drive9, or by another upload of the same file.`, {
+    next: 'Try again in a moment.',
+  })
