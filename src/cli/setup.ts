@@ -3,15 +3,11 @@
 import { isAbsolute, join } from 'node:path'
 import { buildTemplate, findTemplate } from '../handoff/clients/e2b/build-template.js'
 import { exampleModel } from '../handoff/domain/model-prices.js'
-import {
-  type Environment,
-  parseDriveSettings,
-  parseSandboxSettings,
-  parseSettings,
-} from '../handoff/domain/settings.js'
+import { parseDriveSettings, parseSandboxSettings, parseSettings } from '../handoff/domain/settings.js'
 import { settingTable } from '../handoff/domain/settings-reference.js'
 import { createContext, HandoffError, isHandoffError, makeDrive, makeSandboxes } from '../handoff/index.js'
 import { fetchText } from '../handoff/util/http.js'
+import type { Environment } from '../handoff/util/setting-reader.js'
 import { type Given, runCommand } from './command-line.js'
 import { readEnvFile, writeEnvFile } from './env-file.js'
 import { askLine, askSecret } from './prompt.js'

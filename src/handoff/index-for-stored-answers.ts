@@ -11,7 +11,7 @@ export { correctionData, showCorrections } from './domain/corrections/render-cor
 export { HandoffError, isHandoffError } from './domain/errors.js'
 export { layout, parseRepository, parseRunId, parseSha } from './domain/run.js'
 export { makeRedactor } from './domain/secrets/redactor.js'
-export { parseSettings, secretsIn } from './domain/settings.js'
+export { missingSettings, parseSettings, secretsIn, wrongSettings } from './domain/settings.js'
 export { makeBudgets } from './store/caller-budgets.js'
 export { orAborted } from './util/abort.js'
 export { lazy } from './util/lazy.js'

@@ -66,7 +66,6 @@ export {
 export type { RunEvent, Step } from './domain/run-events.js'
 export { makeRedactor } from './domain/secrets/redactor.js'
 export {
-  type Environment,
   missingSettings,
   parseDeadline,
   parseDriveSettings,
@@ -79,6 +78,7 @@ export { knowledgeBundle, llmsText } from './domain/summary/render-context-files
 export { summaryBlocks } from './domain/summary/summary-blocks.js'
 export { mapConcurrent } from './util/map-concurrent.js'
 export { retryAfterMs } from './util/retry.js'
+export type { Environment } from './util/setting-reader.js'
 export { answerFound, answerQuestion } from './workflows/answer/answer-question.js'
 export {
   type AnswerRequest,

@@ -13,9 +13,10 @@ import {
   parseSettings,
   secretsIn,
 } from '../handoff/index-for-stored-answers.js'
+import type { Environment } from '../handoff/util/setting-reader.js'
 import type { RepositoryAccess } from './auth/repository-access.js'
 import { processEnvironment, redactLogWith, serviceSettings } from './define-function.js'
-import type { Environment, ServiceSettings } from './settings.js'
+import type { ServiceSettings } from './settings.js'
 
 export interface App {
   settings: ServiceSettings

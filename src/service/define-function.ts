@@ -1,6 +1,7 @@
 // The settings of this process, and how its functions are served. Does not import the product, so that functions which need only this stay small.
+import type { Environment } from '../handoff/util/setting-reader.js'
 import { type FunctionOptions, type Handler, serve } from './http/http-function.js'
-import { type Environment, readServiceSettings, type ServiceSettings } from './settings.js'
+import { readServiceSettings, type ServiceSettings } from './settings.js'
 
 interface HttpFunction {
   fetch(request: Request): Promise<Response>

@@ -1,9 +1,7 @@
 // The settings of the HTTP service. Imports almost nothing, so that rejected requests and health checks stay cheap.
 
-import { isSecure, parseHttpUrl } from '../handoff/util/http-url.js'
-import { withoutTrailingSlashes } from '../handoff/util/text.js'
-
-export type Environment = Record<string, string | undefined>
+import { parseHttpUrl } from '../handoff/util/http-url.js'
+import { type Environment, type SettingReader, settingReader, wordsOf } from '../handoff/util/setting-reader.js'
 
 interface Bearer {
   name: string
@@ -34,7 +32,7 @@ export interface ServiceSettings {
   /** The address of the queues' API, where it is not Vercel's own. */
   queueUrl?: string
   github: { apiUrl: string; serverUrl: string; token?: string | undefined; app?: { id: string; privateKey: string } }
-  askPermission: 'read' | 'triage' | 'write' | 'maintain' | 'admin'
+  askPermission: (typeof permissions)[number]
   models: string[]
   limits: {
     sandboxes: number
@@ -46,133 +44,101 @@ export interface ServiceSettings {
   corsOrigins: string[]
   /** Names, besides addresses and `localhost`, under which MCP is served outside Vercel. */
   hosts: string[]
-  /** Names of invalid settings, without their values. */
-  wrong: string[]
+  /** Names of invalid settings, each with the form that it should have. */
+  wrong: Record<string, string>
 }
 
-/** Settings without which the service cannot answer. The first four are product settings. */
-const requiredSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', 'LLM_MODEL'] as const
-
-/** Product settings, which the product parses and explains. This file only checks whether they are valid. */
-export const productAddresses = ['LLM_BASE_URL', 'DRIVE9_SERVER', 'E2B_API_URL', 'E2B_SANDBOX_URL']
-const productNumbers = ['LLM_PRICE_INPUT', 'LLM_PRICE_OUTPUT', 'HANDOFF_MAX_COST']
-export const productCounts = [
-  'LLM_CONTEXT_TOKENS',
-  'LLM_MAX_OUTPUT_TOKENS',
-  'LLM_CONCURRENCY',
-  'LLM_FIRST_TOKEN_SECONDS',
-  'HANDOFF_MAX_INPUT_TOKENS',
-  'HANDOFF_DEADLINE_SECONDS',
-]
-
-const isCount = (value: number) => Number.isSafeInteger(value) && value > 0
-
-export function missingNames(environment: Environment): string[] {
-  const missing: string[] = requiredSettings.filter((name) => text(environment, name) === undefined)
-  const callerSettings = [
-    'HANDOFF_BEARERS',
-    'HANDOFF_OIDC_AUDIENCE',
-    'HANDOFF_WEBHOOK_SECRETS',
-    'HANDOFF_APP_CLIENT_ID',
-  ]
-  if (callerSettings.every((name) => text(environment, name) === undefined)) missing.push('HANDOFF_BEARERS')
-  return missing
-}
+const usualIssuer = 'https://token.actions.githubusercontent.com'
+/** Stands for an address that cannot be read. */
+const nowhere = 'https://invalid.invalid'
 
 export function readServiceSettings(environment: Environment): ServiceSettings {
-  const get = (name: string) => text(environment, name)
-  const invalid = invalidProductSettings(get)
-  const number = (name: string) => readNumber(get(name), name, invalid)
-  const audience = get('HANDOFF_OIDC_AUDIENCE')
-  const serverUrl = address(get('GITHUB_SERVER_URL') ?? 'https://github.com', 'GITHUB_SERVER_URL', invalid)
-  const usualIssuer = 'https://token.actions.githubusercontent.com'
-  const issuer = secureAddress(get('HANDOFF_OIDC_ISSUER') ?? usualIssuer, 'HANDOFF_OIDC_ISSUER', invalid)
-  const jobs = readJobs(audience, get('HANDOFF_OIDC_REPOSITORIES'), invalid)
-  const signIn = readSignIn(get, invalid)
-  const tokens = number('HANDOFF_CALLER_TOKENS')
-  const cost = number('HANDOFF_CALLER_COST')
-  return {
-    bearers: readBearers(get('HANDOFF_BEARERS') ?? '', invalid),
+  const reader = settingReader(environment)
+  const { text, list } = reader
+  const address = (name: string, usual: string) => (text(name) ? (reader.address(name, usual) ?? nowhere) : usual)
+  /** An invalid limit counts as the strictest one. */
+  const limit = (name: string, form?: string) => reader.amount(name, form) ?? (text(name) ? 0 : undefined)
+  const audience = text('HANDOFF_OIDC_AUDIENCE')
+  const givenIssuer = reader.secureAddress('HANDOFF_OIDC_ISSUER', usualIssuer)
+  const issuer = text('HANDOFF_OIDC_ISSUER') ? givenIssuer : usualIssuer
+  const jobs = readJobs(reader, audience)
+  const settings = {
+    bearers: readBearers(reader),
     ...(audience === undefined || issuer === undefined ? {} : { oidc: { audience, issuer, repositories: jobs } }),
-    signIn,
-    webhookSecrets: list(get('HANDOFF_WEBHOOK_SECRETS')),
-    e2bWebhookSecrets: list(get('HANDOFF_E2B_WEBHOOK_SECRETS')),
-    queue: get('VERCEL') === undefined ? 'memory' : 'vercel',
-    ...(get('HANDOFF_QUEUE_URL') === undefined
-      ? {}
-      : { queueUrl: address(get('HANDOFF_QUEUE_URL')!, 'HANDOFF_QUEUE_URL', invalid) }),
-    github: readGitHub(get, serverUrl, invalid),
-    askPermission: readPermission(get('HANDOFF_ASK_PERMISSION'), invalid),
-    models: [...new Set([get('LLM_MODEL') ?? '', ...list(get('HANDOFF_MODELS'))])].filter((name) => name !== ''),
-    limits: {
-      sandboxes: Math.max(1, Math.floor(number('HANDOFF_SANDBOXES') ?? 20)),
-      waiting: Math.floor(number('HANDOFF_QUEUE') ?? 400),
-      perCaller: Math.max(1, Math.floor(number('HANDOFF_CALLER_QUESTIONS') ?? 100)),
-      tokensPerDay: tokens,
-      costPerDay: cost,
+    signIn: readSignIn(reader),
+    webhookSecrets: list('HANDOFF_WEBHOOK_SECRETS'),
+    e2bWebhookSecrets: list('HANDOFF_E2B_WEBHOOK_SECRETS'),
+    queue: text('VERCEL') === undefined ? ('memory' as const) : ('vercel' as const),
+    ...(text('HANDOFF_QUEUE_URL') ? { queueUrl: address('HANDOFF_QUEUE_URL', nowhere) } : {}),
+    github: {
+      serverUrl: address('GITHUB_SERVER_URL', 'https://github.com'),
+      apiUrl: address('GITHUB_API_URL', 'https://api.github.com'),
+      token: text('HANDOFF_GITHUB_TOKEN'),
+      ...readApp(reader),
     },
-    corsOrigins: readOrigins(get('HANDOFF_CORS_ORIGINS'), invalid),
-    hosts: readHosts(get('HANDOFF_HOSTS'), invalid),
-    wrong: invalid,
+    // An invalid permission counts as the strictest one.
+    askPermission: text('HANDOFF_ASK_PERMISSION')
+      ? (reader.oneOf('HANDOFF_ASK_PERMISSION', permissions) ?? 'admin')
+      : ('write' as const),
+    models: [...new Set([text('LLM_MODEL') ?? '', ...list('HANDOFF_MODELS')])].filter((name) => name !== ''),
+    limits: {
+      sandboxes: Math.max(1, Math.floor(limit('HANDOFF_SANDBOXES') ?? 20)),
+      waiting: Math.floor(limit('HANDOFF_QUEUE') ?? 400),
+      perCaller: Math.max(1, Math.floor(limit('HANDOFF_CALLER_QUESTIONS') ?? 100)),
+      tokensPerDay: limit('HANDOFF_CALLER_TOKENS', budgetForms.HANDOFF_CALLER_TOKENS),
+      costPerDay: limit('HANDOFF_CALLER_COST', budgetForms.HANDOFF_CALLER_COST),
+    },
+    corsOrigins: checkedList(
+      reader,
+      'HANDOFF_CORS_ORIGINS',
+      isOrigin,
+      'origins such as https://docs.example.org, separated by commas',
+    ),
+    hosts: checkedList(
+      reader,
+      'HANDOFF_HOSTS',
+      (word) => /^[a-z0-9.-]+$/i.test(word),
+      'host names such as handoff.example.org, separated by commas',
+    ).map((host) => host.toLowerCase()),
   }
+  const wrong = Object.entries(reader.wrong).map(([name, { form }]) => [name, form])
+  return { ...settings, wrong: Object.fromEntries(wrong) }
 }
 
-type Get = (name: string) => string | undefined
-
-function invalidProductSettings(get: Get): string[] {
-  const invalid: string[] = []
-  for (const name of productAddresses) if (get(name) !== undefined) address(get(name)!, name, invalid)
-  if (get('DRIVE9_BINARY_URL') !== undefined) secureAddress(get('DRIVE9_BINARY_URL')!, 'DRIVE9_BINARY_URL', invalid)
-  if (!/^([0-9a-f]{64})?$/i.test(get('DRIVE9_BINARY_SHA256') ?? '')) invalid.push('DRIVE9_BINARY_SHA256')
-  for (const name of productNumbers) readNumber(get(name), name, invalid)
-  for (const name of productCounts) if (!isCount(Number(get(name) ?? 1))) invalid.push(name)
-  if (!/^(\/(?!\.+(?:\/|$))[A-Za-z0-9._-]+)*\/?$/.test(get('DRIVE9_ROOT') ?? '')) invalid.push('DRIVE9_ROOT')
-  return invalid
-}
-
-/** An invalid limit counts as the strictest one. */
-function readNumber(value: string | undefined, name: string, invalid: string[]): number | undefined {
-  if (value === undefined) return undefined
-  const found = Number(value)
-  if (Number.isFinite(found) && found >= 0) return found
-  invalid.push(name)
-  return 0
+/** Budgets of a day. The health check compares them with the cost of one question. */
+export const budgetForms = {
+  HANDOFF_CALLER_TOKENS: 'as many tokens as one question may take, or more',
+  HANDOFF_CALLER_COST: 'as many US dollars as one question may cost, or more, for a model whose price is known',
 }
 
 /** The form of a GitHub private key. Its content is checked on first use. */
 const keyForm = /^-----BEGIN ((?:RSA )?PRIVATE KEY)-----\r?\n[A-Za-z0-9+/=\r\n]+\n-----END \1-----$/m
 
-function readGitHub(get: Get, serverUrl: string, wrong: string[]): ServiceSettings['github'] {
-  const [token, id, privateKey] = [get('HANDOFF_GITHUB_TOKEN'), get('HANDOFF_APP_ID'), get('HANDOFF_APP_PRIVATE_KEY')]
-  if ((id === undefined) !== (privateKey === undefined))
-    wrong.push(id === undefined ? 'HANDOFF_APP_ID' : 'HANDOFF_APP_PRIVATE_KEY')
-  else if (privateKey !== undefined && !keyForm.test(privateKey.replaceAll('\\n', '\n')))
-    wrong.push('HANDOFF_APP_PRIVATE_KEY')
-  return {
-    serverUrl,
-    apiUrl: address(get('GITHUB_API_URL') ?? 'https://api.github.com', 'GITHUB_API_URL', wrong),
-    token,
-    ...(id === undefined || privateKey === undefined
-      ? {}
-      : { app: { id, privateKey: privateKey.replaceAll('\\n', '\n') } }),
-  }
+function readApp({ text, wrong }: SettingReader): Pick<ServiceSettings['github'], 'app'> {
+  const [id, key] = [text('HANDOFF_APP_ID'), text('HANDOFF_APP_PRIVATE_KEY')?.replaceAll('\\n', '\n')]
+  if (id === undefined && key === undefined) return {}
+  if (id === undefined) wrong['HANDOFF_APP_ID'] = { form: "the App's id, which its private key needs beside it" }
+  else if (key === undefined || !keyForm.test(key))
+    wrong['HANDOFF_APP_PRIVATE_KEY'] = { form: "the App's private key as GitHub gives it, beside HANDOFF_APP_ID" }
+  return id === undefined || key === undefined ? {} : { app: { id, privateKey: key } }
 }
 
-/** Undefined for an invalid entry, which then allows no access. */
-function readBearers(value: string, wrong: string[]): Bearer[] {
-  const entries = value.split(/[;\n]/).map((entry) => entry.trim())
+/** An invalid entry allows no access. */
+function readBearers({ text, wrong }: SettingReader): Bearer[] {
+  const entries = (text('HANDOFF_BEARERS') ?? '').split(/[;\n]/).map((entry) => entry.trim())
   const bearers = entries.filter((entry) => entry !== '').map(readBearer)
-  if (bearers.includes(undefined)) wrong.push('HANDOFF_BEARERS')
+  if (bearers.includes(undefined)) wrong['HANDOFF_BEARERS'] = { form: bearersForm }
   return bearers.filter((bearer) => bearer !== undefined)
 }
 
+const bearersForm = 'entries as npm run token makes them: name=sha256 of the token=owner/*, separated by semicolons'
 const bearerForm = /^([A-Za-z0-9_.-]{1,60})\s*=\s*([0-9a-fA-F]{64})\s*=\s*(\S.*)$/
 const patternForm = /^(\*|[a-z0-9_.-]+(?:\/[a-z0-9_.-]+)*\/(?:\*|[a-z0-9_.-]+))(?:#(\d{1,20}))?$/
 
 function readBearer(entry: string): Bearer | undefined {
   const [, name, sha256, names] = bearerForm.exec(entry) ?? []
   if (name === undefined || sha256 === undefined || names === undefined) return undefined
-  const words = list(names.toLowerCase())
+  const words = wordsOf(names.toLowerCase())
   const repositories = readPatterns(words.filter((one) => one !== '+comment'))
   if (repositories === undefined) return undefined
   return { name, sha256: Buffer.from(sha256, 'hex'), repositories, mayComment: words.includes('+comment') }
@@ -189,79 +155,48 @@ function readPatterns(names: string[]): Pattern[] | undefined {
 }
 
 /** Every repository on the issuer's host can have a job with this audience, so none is let in unless it is listed. */
-function readJobs(audience: string | undefined, value: string | undefined, wrong: string[]): Pattern[] {
-  const found = readPatterns(list(value?.toLowerCase()))
-  if (found === undefined && (audience !== undefined || value !== undefined)) wrong.push('HANDOFF_OIDC_REPOSITORIES')
+function readJobs({ text, list, wrong }: SettingReader, audience: string | undefined): Pattern[] {
+  const name = 'HANDOFF_OIDC_REPOSITORIES'
+  const found = readPatterns(list(name).map((one) => one.toLowerCase()))
+  if (found === undefined && (audience !== undefined || text(name) !== undefined)) {
+    const form = 'the repositories whose jobs may ask: owner/name, owner/* or *, separated by commas'
+    wrong[name] = { form }
+  }
   return found ?? []
 }
 
-const signInNames = [
-  'HANDOFF_APP_CLIENT_ID',
-  'HANDOFF_APP_CLIENT_SECRET',
-  'HANDOFF_SESSION_SECRET',
-  'HANDOFF_SIGN_IN_REPOSITORIES',
-] as const
-
 /** Each of the four needs the others. */
-function readSignIn(get: Get, wrong: string[]): ServiceSettings['signIn'] {
-  const [clientId, clientSecret, sessionSecret, names] = signInNames.map(get)
-  if ([clientId, clientSecret, sessionSecret, names].every((one) => one === undefined)) return undefined
-  const repositories = readPatterns(list(names?.toLowerCase()))
-  const valid = {
-    HANDOFF_APP_CLIENT_ID: /^[A-Za-z0-9._-]{1,200}$/.test(clientId ?? ''),
-    HANDOFF_APP_CLIENT_SECRET: /^[\x21-\x7e]{1,500}$/.test(clientSecret ?? ''),
-    HANDOFF_SESSION_SECRET: (sessionSecret?.length ?? 0) >= 32,
-    HANDOFF_SIGN_IN_REPOSITORIES: repositories !== undefined,
-  }
-  const invalid = signInNames.filter((name) => !valid[name])
-  wrong.push(...invalid)
-  if (invalid.length > 0 || !clientId || !clientSecret || !sessionSecret || !repositories) return undefined
-  return { clientId, clientSecret, sessionSecret, repositories }
+const signInForms: Record<string, string> = {
+  HANDOFF_APP_CLIENT_ID: 'the client id of the App, beside the three other settings of signing in',
+  HANDOFF_APP_CLIENT_SECRET: 'a client secret of the App, beside HANDOFF_APP_CLIENT_ID',
+  HANDOFF_SESSION_SECRET:
+    '32 random characters or more, such as openssl rand -base64 32 prints, beside HANDOFF_APP_CLIENT_ID',
+  HANDOFF_SIGN_IN_REPOSITORIES:
+    'the repositories that people may ask about: owner/* or owner/name, separated by commas, beside HANDOFF_APP_CLIENT_ID',
 }
 
-export const permissions = ['read', 'triage', 'write', 'maintain', 'admin'] as const
-
-function readPermission(value: string | undefined, wrong: string[]): ServiceSettings['askPermission'] {
-  const found = permissions.find((one) => one === (value ?? 'write'))
-  if (found === undefined) wrong.push('HANDOFF_ASK_PERMISSION')
-  return found ?? 'admin'
+function readSignIn({ text, wrong }: SettingReader): ServiceSettings['signIn'] {
+  const [clientId = '', clientSecret = '', sessionSecret = '', names = ''] = Object.keys(signInForms).map(text)
+  if (`${clientId}${clientSecret}${sessionSecret}${names}` === '') return undefined
+  const repositories = readPatterns(wordsOf(names.toLowerCase()))
+  const valid = [
+    /^[A-Za-z0-9._-]{1,200}$/.test(clientId),
+    /^[\x21-\x7e]{1,500}$/.test(clientSecret),
+    sessionSecret.length >= 32,
+    repositories !== undefined,
+  ]
+  for (const [index, [name, form]] of Object.entries(signInForms).entries()) if (!valid[index]) wrong[name] = { form }
+  return repositories && valid.every(Boolean) ? { clientId, clientSecret, sessionSecret, repositories } : undefined
 }
 
-/** Origins as a browser sends them: scheme, host and port. Any other form would never match. */
-function readOrigins(value: string | undefined, wrong: string[]): string[] {
-  const origins = list(value)
-  if (!origins.every((one) => parseHttpUrl(one)?.origin === one)) wrong.push('HANDOFF_CORS_ORIGINS')
-  return origins
+const permissions = ['read', 'triage', 'write', 'maintain', 'admin'] as const
+
+/** A word of another form is noted, and is kept: it meets nothing. */
+function checkedList({ list, wrong }: SettingReader, name: string, fits: (word: string) => boolean, form: string) {
+  const words = list(name)
+  if (!words.every(fits)) wrong[name] = { form }
+  return words
 }
 
-function readHosts(value: string | undefined, wrong: string[]): string[] {
-  const hosts = list(value?.toLowerCase())
-  if (!hosts.every((one) => /^[a-z0-9.-]+$/.test(one))) wrong.push('HANDOFF_HOSTS')
-  return hosts
-}
-
-/** For addresses of signing keys and of programs: over plain HTTP their content could be replaced. */
-function secureAddress(value: string, name: string, wrong: string[]): string | undefined {
-  const url = parseHttpUrl(value)
-  if (url && isSecure(url)) return withoutTrailingSlashes(value)
-  wrong.push(name)
-  return undefined
-}
-
-function address(value: string, name: string, wrong: string[]): string {
-  if (parseHttpUrl(value)) return withoutTrailingSlashes(value)
-  wrong.push(name)
-  return 'https://invalid.invalid'
-}
-
-function list(value: string | undefined): string[] {
-  return (value ?? '')
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '')
-}
-
-function text(environment: Environment, name: string): string | undefined {
-  const value = environment[name]?.trim()
-  return value === undefined || value === '' ? undefined : value
-}
+/** As a browser sends it: scheme, host and port. Any other form would never match. */
+const isOrigin = (word: string) => parseHttpUrl(word)?.origin === word

@@ -146,7 +146,7 @@ test('all missing inputs are named together, in the words of the workflow', asyn
 
 test('wrong settings are one clear error each, in the words of the workflow', async () => {
   const wrong = [
-    ['llm-context-tokens', 'many', 'llm-context-tokens is not a number.'],
+    ['llm-context-tokens', 'many', 'llm-context-tokens is not a whole number above zero.'],
     ['drive9-server', 'ftp://x', 'drive9-server is not an http(s) address without credentials.'],
   ] as const
   for (const [input, value, message] of wrong) {

@@ -20,7 +20,7 @@ test('the token is let in by the setting that is printed with it, beside those t
   const sha256 = createHash('sha256').update(token).digest('hex')
   expect(setting).toBe(`${before};team-a=${sha256}=Acme/*,other/name`)
   const settings = readServiceSettings({ HANDOFF_BEARERS: setting })
-  expect(settings.wrong).not.toContain('HANDOFF_BEARERS')
+  expect(settings.wrong).not.toHaveProperty('HANDOFF_BEARERS')
   const request = new Request('https://handoff.example/api/ask', { headers: { authorization: `Bearer ${token}` } })
   const caller = await authenticate(request, {
     settings,

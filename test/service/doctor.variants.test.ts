@@ -47,7 +47,7 @@ test('a key that E2B does not take, a webhook that cannot answer, an address tha
   })
   const { code, text } = await doctor(broken.url, { HANDOFF_TOKEN: token })
   expect(code).toBe(1)
-  expect(text).toContain('✗ settings can be read: cannot be read: LLM_PRICE_INPUT, DRIVE9_ROOT')
+  expect(text).toContain('✗ settings can be read: cannot be read: DRIVE9_ROOT, LLM_PRICE_INPUT')
   expect(text).toContain('✗ who asks in a comment can be answered there')
   expect(text).toContain('✗ E2B takes the key: missing-setting')
   const asked = await post(broken.url, { repository: name, run: here.run.run, question: 'What is set?' })

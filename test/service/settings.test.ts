@@ -1,4 +1,4 @@
-// The health check names invalid settings without loading the product, which parses them by its own rules. Both must agree.
+// The health check names invalid settings where the product and the service refuse them, and says what each has to be.
 
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
@@ -6,7 +6,6 @@ import { replyLimit, type WantedReply } from '../../src/handoff/domain/model-lim
 import { budgetProblem, type HandoffError, isHandoffError, makeGitHub, parseSettings } from '../../src/handoff/index.js'
 import { isLoopback } from '../../src/handoff/util/http-url.js'
 import { invalidSettings } from '../../src/service/routes/health.js'
-import { expectedForm } from '../../src/service/setting-forms.js'
 import { readServiceSettings } from '../../src/service/settings.js'
 
 const needed = { E2B_API_KEY: 'x', DRIVE9_API_KEY: 'x', LLM_API_KEY: 'x', LLM_MODEL: 'x' }
@@ -47,15 +46,20 @@ function isRead(environment: Record<string, string>): boolean {
   }
 }
 
-test.each(Object.entries(settings))('%s is wrong for the health check where it is for the product', (name, values) => {
-  for (const value of values) {
-    const environment = { ...needed, [name]: value }
-    expect({ value, wrong: readServiceSettings(environment).wrong.includes(name) }).toEqual({
-      value,
-      wrong: !isRead(environment),
-    })
-  }
-})
+const wrongIn = (environment: Record<string, string>) => invalidSettings(readServiceSettings(environment), environment)
+
+test.each(Object.entries(settings))(
+  '%s is wrong for the health check where it is for the product',
+  async (name, values) => {
+    for (const value of values) {
+      const environment = { ...needed, [name]: value }
+      expect({ value, wrong: name in (await wrongIn(environment)) }).toEqual({
+        value,
+        wrong: !isRead(environment),
+      })
+    }
+  },
+)
 
 /** What the product says of a deployment's limits when the first question has to be worked on. */
 function refusalOf(environment: Record<string, string>): HandoffError | undefined {
@@ -87,7 +91,7 @@ test('what a caller may take in a day holds one question at least, for the healt
   ]
   for (const [name, value, more, fits] of budgets) {
     const environment = { ...needed, ...more, [name]: value }
-    const named = (await invalidSettings(readServiceSettings(environment), environment)).filter((one) => one === name)
+    const named = Object.keys(await wrongIn(environment)).filter((one) => one === name)
     const refusal = await refusalOf(environment)
     expect({ environment, named, code: refusal?.code }).toEqual({
       environment,
@@ -112,7 +116,7 @@ test.each([
 
 test('a further model without a price is as wrong as the usual one', async () => {
   const environment = { ...needed, LLM_MODEL: 'gpt-4o', HANDOFF_MODELS: 'no-known-price', HANDOFF_CALLER_COST: '5' }
-  expect(await invalidSettings(readServiceSettings(environment), environment)).toEqual(['HANDOFF_CALLER_COST'])
+  expect(Object.keys(await wrongIn(environment))).toEqual(['HANDOFF_CALLER_COST'])
 })
 
 /** What it throws; undefined when nothing. */
@@ -151,7 +155,7 @@ test('the key of the App is wrong for the health check where it is for the line 
     const { app, apiUrl, serverUrl } = github
     const credentials = { appId: app!.id, privateKey: app!.privateKey }
     const makeClient = () => makeGitHub({ apiUrl, serverUrl, credentials, userAgent: 'test' })
-    expect({ what, wrong, refused: refusedWith(makeClient) }).toEqual({
+    expect({ what, wrong: Object.keys(wrong), refused: refusedWith(makeClient) }).toEqual({
       what,
       wrong: read ? [] : ['HANDOFF_APP_PRIVATE_KEY'],
       refused: read ? undefined : expect.stringContaining('private key'),
@@ -178,7 +182,7 @@ test.each([
   const safe =
     address?.username === '' && (address.protocol === 'https:' || (/^http:/.test(issuer) && isLoopback(address)))
   const usual = issuer.trim() === ''
-  expect({ wrong, open: oidc !== undefined }).toEqual({
+  expect({ wrong: Object.keys(wrong), open: oidc !== undefined }).toEqual({
     wrong: safe || usual ? [] : ['HANDOFF_OIDC_ISSUER'],
     open: safe || usual,
   })
@@ -186,13 +190,14 @@ test.each([
 
 test('an origin that no browser sends is refused', () => {
   const refused = ['example.com', 'https://example.com/', 'https://a.org/docs', '*', 'https://a.org, b.org', 'null']
+  const wrong = { HANDOFF_CORS_ORIGINS: 'origins such as https://docs.example.org, separated by commas' }
   for (const origins of refused)
-    expect(readServiceSettings({ ...needed, HANDOFF_CORS_ORIGINS: origins }).wrong).toEqual(['HANDOFF_CORS_ORIGINS'])
+    expect(readServiceSettings({ ...needed, HANDOFF_CORS_ORIGINS: origins }).wrong).toEqual(wrong)
   const taken = readServiceSettings({ ...needed, HANDOFF_CORS_ORIGINS: 'https://a.org, http://localhost:3000' })
-  expect(taken).toMatchObject({ wrong: [], corsOrigins: ['https://a.org', 'http://localhost:3000'] })
+  expect(taken).toMatchObject({ wrong: {}, corsOrigins: ['https://a.org', 'http://localhost:3000'] })
 })
 
-test('what each wrong setting has to be is reported, and never what it is', () => {
+test('what each wrong setting has to be is reported, and never what it is', async () => {
   const value = 'x y !? not it'
   const names = [
     'LLM_BASE_URL',
@@ -202,6 +207,9 @@ test('what each wrong setting has to be is reported, and never what it is', () =
     'DRIVE9_ROOT',
     'LLM_PRICE_INPUT',
     'LLM_CONCURRENCY',
+    'LLM_REASONING_EFFORT',
+    'HANDOFF_DEPTH',
+    'HANDOFF_JOURNAL',
     'HANDOFF_QUEUE_URL',
     'GITHUB_SERVER_URL',
     'HANDOFF_OIDC_ISSUER',
@@ -212,10 +220,9 @@ test('what each wrong setting has to be is reported, and never what it is', () =
     'HANDOFF_APP_ID',
   ]
   for (const name of names) {
-    const { wrong } = readServiceSettings({ ...needed, [name]: value })
-    expect(wrong.length, name).toBe(1)
-    expect(expectedForm(wrong[0]!), name).toMatch(/^\S.{5,}[^.]$/)
-    expect(expectedForm(wrong[0]!)).not.toContain(value)
+    const wrong = await wrongIn({ ...needed, [name]: value })
+    expect(Object.keys(wrong).length, name).toBe(1)
+    expect(Object.values(wrong)[0], name).toMatch(/^\S.{5,}[^.]$/)
+    expect(Object.values(wrong)[0]).not.toContain(value)
   }
-  expect(expectedForm('HANDOFF_CORS_ORIGINS')).toBe('origins such as https://docs.example.org, separated by commas')
 })

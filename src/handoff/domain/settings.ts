@@ -1,11 +1,12 @@
 // Parses the settings. An entry point passes its environment; all missing settings are reported together. settings-reference.ts describes each
 // setting for the documents.
 
-import { isLoopback, isSecure, parseHttpUrl } from '../util/http-url.js'
+import { isLoopback } from '../util/http-url.js'
+import { type Environment, type SettingReader, settingReader } from '../util/setting-reader.js'
 import { withoutTrailingSlashes } from '../util/text.js'
-import { type Depth, depthNamed, depths } from './answers/depth.js'
+import { type Depth, depths } from './answers/depth.js'
 import { HandoffError } from './errors.js'
-import { type Effort, efforts, type ModelLimits } from './model-limits.js'
+import { efforts, type ModelLimits } from './model-limits.js'
 import type { Prices } from './model-prices.js'
 
 export interface Settings {
@@ -57,12 +58,10 @@ export interface ModelSettings extends ModelLimits {
   prices?: Prices | undefined
 }
 
-export type Environment = Record<string, string | undefined>
-
 export const requiredSettings = ['E2B_API_KEY', 'DRIVE9_API_KEY', 'LLM_API_KEY', 'LLM_MODEL'] as const
 
 export function missingSettings(environment: Environment): string[] {
-  return requiredSettings.filter((name) => value(environment, name) === undefined)
+  return requiredSettings.filter((name) => !environment[name]?.trim())
 }
 
 export function parseSettings(environment: Environment): Settings {
@@ -72,89 +71,102 @@ export function parseSettings(environment: Environment): Settings {
       next: 'Each is explained in .env.example.',
     })
   }
-  const get = (name: string) => value(environment, name)
-  const priceInput = amount(environment, 'LLM_PRICE_INPUT')
-  const priceOutput = amount(environment, 'LLM_PRICE_OUTPUT')
-  const firstSeconds = wholeOrNone(environment, 'LLM_FIRST_TOKEN_SECONDS')
-  return {
-    sandboxes: parseSandboxSettings(environment),
-    drive: parseDriveSettings(environment),
-    model: {
-      apiKey: get('LLM_API_KEY')!,
-      baseUrl: address(environment, 'LLM_BASE_URL', 'https://api.openai.com/v1'),
-      name: get('LLM_MODEL')!,
-      contextTokens: whole(environment, 'LLM_CONTEXT_TOKENS', 128_000),
-      maxOutputTokens: wholeOrNone(environment, 'LLM_MAX_OUTPUT_TOKENS'),
-      effort: effortIn(environment),
-      concurrency: wholeOrNone(environment, 'LLM_CONCURRENCY'),
-      firstTextMs: firstSeconds && firstSeconds * 1_000,
-      prices:
-        priceInput === undefined || priceOutput === undefined ? undefined : { input: priceInput, output: priceOutput },
-    },
-    cloneToken: get('HANDOFF_CLONE_TOKEN'),
-    ...(wantsJournal(environment) ? { journal: true as const } : {}),
-    instructions: get('HANDOFF_INSTRUCTIONS'),
-    limits: {
-      inputTokens: whole(environment, 'HANDOFF_MAX_INPUT_TOKENS', 400_000),
-      deadlineMs: parseDeadline(environment),
-      maxCost: amount(environment, 'HANDOFF_MAX_COST'),
-      depth: depthIn(environment),
-    },
-  }
+  return strictly(environment, readSettings)
 }
 
-/** Whether the operator wants notes in drive9's journal. */
-export const wantsJournal = (environment: Environment): boolean => isOn(environment, 'HANDOFF_JOURNAL')
+/** Names of the settings that cannot be read, each with the form that it should have. */
+export function wrongSettings(environment: Environment): Record<string, string> {
+  const reader = settingReader(environment)
+  readSettings(reader)
+  return Object.fromEntries(Object.entries(reader.wrong).map(([name, { form }]) => [name, form]))
+}
 
 /** The settings of E2B alone. */
-export function parseSandboxSettings(environment: Environment): SandboxSettings {
-  const get = (name: string) => value(environment, name)
+export const parseSandboxSettings = (environment: Environment) => strictly(environment, readSandboxSettings)
+
+/** The settings of drive9 alone. */
+export const parseDriveSettings = (environment: Environment) => strictly(environment, readDriveSettings)
+
+/** The deadline of a workflow in milliseconds. */
+export const parseDeadline = (environment: Environment) => strictly(environment, readDeadline)
+
+/** Whether the operator wants notes in drive9's journal. */
+export const wantsJournal = (environment: Environment) => strictly(environment, readJournal)
+
+function strictly<T>(environment: Environment, read: (reader: SettingReader) => T): T {
+  const reader = settingReader(environment)
+  const value = read(reader)
+  for (const [name, { form, next }] of Object.entries(reader.wrong))
+    throw new HandoffError('invalid-input', `${name} is not ${form}.`, { next })
+  return value
+}
+
+function readSettings(reader: SettingReader): Settings {
+  const { text, amount, count, address, oneOf } = reader
+  const [sandboxes, drive] = [readSandboxSettings(reader), readDriveSettings(reader)]
+  const [input, output] = [amount('LLM_PRICE_INPUT'), amount('LLM_PRICE_OUTPUT')]
+  const firstSeconds = count('LLM_FIRST_TOKEN_SECONDS')
+  const openai = 'https://api.openai.com/v1'
   return {
-    apiKey: get('E2B_API_KEY') ?? '',
-    template: get('E2B_TEMPLATE'),
-    domain: get('E2B_DOMAIN'),
-    apiUrl: get('E2B_API_URL') && address(environment, 'E2B_API_URL', ''),
-    sandboxUrl: get('E2B_SANDBOX_URL') && address(environment, 'E2B_SANDBOX_URL', ''),
-    binary: programSource(environment),
+    sandboxes,
+    drive,
+    model: {
+      apiKey: text('LLM_API_KEY') ?? '',
+      baseUrl: address('LLM_BASE_URL', openai) ?? openai,
+      name: text('LLM_MODEL') ?? '',
+      contextTokens: count('LLM_CONTEXT_TOKENS') ?? 128_000,
+      maxOutputTokens: count('LLM_MAX_OUTPUT_TOKENS'),
+      effort: oneOf('LLM_REASONING_EFFORT', efforts),
+      concurrency: count('LLM_CONCURRENCY'),
+      firstTextMs: firstSeconds && firstSeconds * 1_000,
+      prices: input === undefined || output === undefined ? undefined : { input, output },
+    },
+    cloneToken: text('HANDOFF_CLONE_TOKEN'),
+    ...(readJournal(reader) ? { journal: true as const } : {}),
+    instructions: text('HANDOFF_INSTRUCTIONS'),
+    limits: {
+      inputTokens: count('HANDOFF_MAX_INPUT_TOKENS') ?? 400_000,
+      deadlineMs: readDeadline(reader),
+      maxCost: amount('HANDOFF_MAX_COST'),
+      depth: oneOf('HANDOFF_DEPTH', depths),
+    },
   }
 }
 
-/** The deadline of a workflow in milliseconds. */
-export function parseDeadline(environment: Environment): number {
-  return whole(environment, 'HANDOFF_DEADLINE_SECONDS', 900) * 1_000
+const readDeadline = ({ count }: SettingReader) => (count('HANDOFF_DEADLINE_SECONDS') ?? 900) * 1_000
+
+const readJournal = ({ oneOf }: SettingReader) => oneOf('HANDOFF_JOURNAL', ['true', 'false']) === 'true'
+
+function readDriveSettings({ text, address, read, list }: SettingReader): Settings['drive'] {
+  const usual = 'https://api.drive9.ai'
+  const form = 'a path such as /handoff, of letters, digits, dots and dashes'
+  return {
+    apiKey: text('DRIVE9_API_KEY') ?? '',
+    server: address('DRIVE9_SERVER', usual) ?? usual,
+    root: withoutTrailingSlashes(read('DRIVE9_ROOT', plainPath, form, 'Write it like /handoff.') ?? '/handoff'),
+    objectHosts: list('DRIVE9_OBJECT_HOSTS'),
+  }
 }
 
-/** The settings of drive9 alone. */
-export function parseDriveSettings(environment: Environment): Settings['drive'] {
-  const get = (name: string) => value(environment, name)
+const plainPath = (text: string) => (/^(\/(?!\.+(?:\/|$))[A-Za-z0-9._-]+)*\/?$/.test(text) ? text : undefined)
+
+function readSandboxSettings({ text, address, secureAddress, read }: SettingReader): SandboxSettings {
+  const url = secureAddress('DRIVE9_BINARY_URL', publishedDrive9) ?? publishedDrive9
+  const next = `It stands in ${new URL('checksums.txt', url).href}; leave it empty to take the program that is published.`
+  const sha256 = read('DRIVE9_BINARY_SHA256', sha256In, 'a sha256 in 64 hexadecimal digits', next)
   return {
-    apiKey: get('DRIVE9_API_KEY') ?? '',
-    server: address(environment, 'DRIVE9_SERVER', 'https://api.drive9.ai'),
-    root: root(get('DRIVE9_ROOT') ?? '/handoff'),
-    objectHosts: (get('DRIVE9_OBJECT_HOSTS') ?? '')
-      .split(',')
-      .map((host) => host.trim())
-      .filter((host) => host !== ''),
+    apiKey: text('E2B_API_KEY') ?? '',
+    template: text('E2B_TEMPLATE'),
+    domain: text('E2B_DOMAIN'),
+    apiUrl: address('E2B_API_URL'),
+    sandboxUrl: address('E2B_SANDBOX_URL'),
+    binary: sha256 === undefined ? { url } : { url, sha256 },
   }
 }
 
 export const publishedDrive9 = 'https://drive9.ai/releases/drive9-linux-amd64'
 
-/** The address of the drive9 program, and its hash if pinned. Plain http is allowed on loopback only. */
-function programSource(environment: Environment): ProgramSource {
-  const url = address(environment, 'DRIVE9_BINARY_URL', publishedDrive9)
-  if (!isSecure(new URL(url))) {
-    throw new HandoffError('invalid-input', 'DRIVE9_BINARY_URL is not an https address.', {
-      next: `Write it like ${publishedDrive9}.`,
-    })
-  }
-  const sha256 = value(environment, 'DRIVE9_BINARY_SHA256')?.toLowerCase()
-  if (sha256 === undefined) return { url }
-  if (/^[0-9a-f]{64}$/.test(sha256)) return { url, sha256 }
-  throw new HandoffError('invalid-input', 'DRIVE9_BINARY_SHA256 is not a sha256 in 64 hexadecimal digits.', {
-    next: `It stands in ${new URL('checksums.txt', url).href}; leave it empty to take the program that is published.`,
-  })
-}
+const sha256In = (text: string) => (/^[0-9a-f]{64}$/i.test(text) ? text.toLowerCase() : undefined)
 
 /** The settings whose values are secret. */
 export const secretSettings: readonly string[] = [
@@ -172,11 +184,8 @@ export const secretSettings: readonly string[] = [
 
 /** The values of the secret settings, for masks, redactors and scans. */
 export function secretsIn(environment: Environment): string[] {
-  return secretSettings.flatMap((name) => {
-    const text = value(environment, name)
-    if (text === undefined) return []
-    return name.endsWith('_WEBHOOK_SECRETS') ? text.split(',').map((one) => one.trim()) : [text]
-  })
+  const { text, list } = settingReader(environment)
+  return secretSettings.flatMap((name) => (name.endsWith('_WEBHOOK_SECRETS') ? list(name) : (text(name) ?? [])))
 }
 
 /**
@@ -198,72 +207,4 @@ export function refuseImpossibleMix(
       },
     )
   }
-}
-
-function value(environment: Environment, name: string): string | undefined {
-  const text = environment[name]?.trim()
-  return text === undefined || text === '' ? undefined : text
-}
-
-function address(environment: Environment, name: string, otherwise: string): string {
-  const text = value(environment, name) ?? otherwise
-  if (!parseHttpUrl(text)) {
-    throw new HandoffError('invalid-input', `${name} is not an http(s) address without credentials.`, {
-      next: `Write it like ${otherwise}.`,
-    })
-  }
-  return withoutTrailingSlashes(text)
-}
-
-function root(text: string): string {
-  if (/^(\/[A-Za-z0-9._-]+)*\/?$/.test(text) && !text.split('/').some((part) => /^\.+$/.test(part)))
-    return withoutTrailingSlashes(text)
-  throw new HandoffError('invalid-input', 'DRIVE9_ROOT is not an absolute path of plain names.', {
-    next: 'Write it like /handoff.',
-  })
-}
-
-function effortIn(environment: Environment): Effort | undefined {
-  const text = value(environment, 'LLM_REASONING_EFFORT')?.toLowerCase()
-  const found = efforts.find((one) => one === text)
-  if (text === undefined || found !== undefined) return found
-  throw new HandoffError('invalid-input', 'LLM_REASONING_EFFORT is not an effort that models know.', {
-    next: `Write one of ${efforts.join(', ')}, or leave it empty for the model’s own.`,
-  })
-}
-
-function depthIn(environment: Environment): Depth | undefined {
-  const text = value(environment, 'HANDOFF_DEPTH')?.toLowerCase()
-  const found = text === undefined ? undefined : depthNamed(text)
-  if (text === undefined || found !== undefined) return found
-  throw new HandoffError('invalid-input', `HANDOFF_DEPTH is none of ${depths.join(', ')}.`, {
-    next: 'Write normal, or leave it empty.',
-  })
-}
-
-const whole = (environment: Environment, name: string, otherwise: number): number =>
-  wholeOrNone(environment, name) ?? otherwise
-
-function isOn(environment: Environment, name: string): boolean {
-  const text = value(environment, name)?.toLowerCase()
-  if (text === undefined || text === 'false') return false
-  if (text === 'true') return true
-  throw new HandoffError('invalid-input', `${name} is neither true nor false.`, {
-    next: 'Write true, or leave it out.',
-  })
-}
-
-function wholeOrNone(environment: Environment, name: string): number | undefined {
-  const found = amount(environment, name)
-  if (found === undefined) return undefined
-  if (Number.isSafeInteger(found) && found > 0) return found
-  throw new HandoffError('invalid-input', `${name} is not a whole number above zero.`)
-}
-
-function amount(environment: Environment, name: string): number | undefined {
-  const text = value(environment, name)
-  if (text === undefined) return undefined
-  const parsed = Number(text)
-  if (Number.isFinite(parsed) && parsed >= 0) return parsed
-  throw new HandoffError('invalid-input', `${name} is not a number.`, { next: 'Write it with digits and a point.' })
 }

@@ -1,5 +1,6 @@
 // GET /api/health: reports missing and invalid settings by name, never by value. Calls outside services only for an authenticated deep check.
 import type * as Product from '../../handoff/index.js'
+import type { Environment } from '../../handoff/util/setting-reader.js'
 import type { App } from '../app.js'
 import { authenticate } from '../auth/authenticate.js'
 import { processEnvironment, serviceSettings } from '../define-function.js'
@@ -8,20 +9,20 @@ import { jsonResponse } from '../http/json.js'
 import { wantJson, wrong } from '../http/parse-request.js'
 import { HttpError, toProblem } from '../http/problem-details.js'
 import { limited } from '../http/request-deadline.js'
-import { expectedForm } from '../setting-forms.js'
-import { type Environment, missingNames, type ServiceSettings } from '../settings.js'
+import { budgetForms, type ServiceSettings } from '../settings.js'
 
 export async function getHealth(exchange: RequestContext): Promise<Response> {
   wantJson(exchange.request)
   const settings = serviceSettings()
-  const missing = missingNames(processEnvironment())
-  const wrong = await invalidSettings(settings, processEnvironment())
+  const missing = await missingNames(processEnvironment())
+  const wanted = await invalidSettings(settings, processEnvironment())
+  const wrong = Object.keys(wanted)
   const ready = missing.length === 0 && wrong.length === 0
   const shallow = {
     status: ready ? 'ok' : 'not-ready',
     missing,
     wrong,
-    wanted: Object.fromEntries(wrong.map((name) => [name, expectedForm(name)])),
+    wanted,
     ways: {
       bearer: settings.bearers.length > 0,
       oidc: settings.oidc !== undefined,
@@ -54,27 +55,36 @@ function isDeepCheck(url: URL): boolean {
   return deep !== '0'
 }
 
-/** Loads the product only for settings that depend on the model or on the cost of a question. */
+/** Settings that say who may ask. One of them is needed. */
+const callerSettings = ['HANDOFF_BEARERS', 'HANDOFF_OIDC_AUDIENCE', 'HANDOFF_WEBHOOK_SECRETS', 'HANDOFF_APP_CLIENT_ID']
+
+async function missingNames(environment: Environment): Promise<string[]> {
+  const { missingSettings } = await import('../../handoff/index-for-stored-answers.js')
+  const hasCallers = callerSettings.some((name) => environment[name]?.trim())
+  return [...missingSettings(environment), ...(hasCallers ? [] : ['HANDOFF_BEARERS'])]
+}
+
+/** Names of invalid settings, each with the form that it should have. The whole product is loaded only to compare a budget with a question. */
 export async function invalidSettings(
-  { wrong, models, limits }: ServiceSettings,
+  { wrong, models, limits: { tokensPerDay, costPerDay } }: ServiceSettings,
   environment: Environment,
-): Promise<string[]> {
-  const { tokensPerDay, costPerDay } = limits
-  const effort = environment['LLM_REASONING_EFFORT']?.trim() ?? ''
-  if ((tokensPerDay === undefined && costPerDay === undefined && effort === '') || wrong.length > 0) return wrong
-  const { efforts, missingSettings, parseSettings, replyLimit, budgetProblem } = await import('../../handoff/index.js')
-  if (!efforts.some((one) => one === (effort.toLowerCase() || efforts[0]))) return ['LLM_REASONING_EFFORT']
-  if (missingSettings(environment).length > 0) return wrong
+): Promise<Record<string, string>> {
+  const { missingSettings, parseSettings, wrongSettings } = await import('../../handoff/index-for-stored-answers.js')
+  const found = { ...wrongSettings(environment), ...wrong }
+  const limited = tokensPerDay !== undefined || costPerDay !== undefined
+  if (!limited || Object.keys(found).length > 0 || missingSettings(environment).length > 0) return found
+  const { replyLimit, budgetProblem } = await import('../../handoff/index.js')
   const { model } = parseSettings(environment)
-  const fails = (budget: { tokensPerDay?: number; costPerDay?: number }) =>
+  const fails = (budget: { tokensPerDay?: number | undefined; costPerDay?: number | undefined }) =>
     models.some((name) => {
       const asked = { ...model, name }
       return budgetProblem(budget, { ...asked, replyTokens: (wanted) => replyLimit(asked, wanted) }, model.prices)
     })
-  return [
-    ...(tokensPerDay !== undefined && fails({ tokensPerDay }) ? ['HANDOFF_CALLER_TOKENS'] : []),
-    ...(costPerDay !== undefined && fails({ costPerDay }) ? ['HANDOFF_CALLER_COST'] : []),
-  ]
+  const { HANDOFF_CALLER_TOKENS, HANDOFF_CALLER_COST } = budgetForms
+  return {
+    ...(tokensPerDay !== undefined && fails({ tokensPerDay }) ? { HANDOFF_CALLER_TOKENS } : {}),
+    ...(costPerDay !== undefined && fails({ costPerDay }) ? { HANDOFF_CALLER_COST } : {}),
+  }
 }
 
 function strangersForbidden(): HttpError {

@@ -137,7 +137,7 @@ test('a question that names no depth has the one of the settings', async () => {
   const { record } = await answerQuestion(question('Is closeAccount exported?'), context, never)
   expect(record.depth).toBe('quick')
   expect(() => stack.makeContext({ HANDOFF_DEPTH: 'bottomless' })).toThrow(
-    'HANDOFF_DEPTH is none of quick, normal, deep.',
+    'HANDOFF_DEPTH is not one of quick, normal, deep.',
   )
 })
 
