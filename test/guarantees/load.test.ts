@@ -57,12 +57,15 @@ async function patiently(process: TestProcess, text: string): Promise<AnswerResu
 const distinct = (number: number) =>
   `q${number.toString(36)} w${(number * 7_919).toString(36)} z${(number * 104_729).toString(36)}?`
 
-test('a hundred callers of one question in three processes get one answer from one sandbox', async () => {
+test('a hundred callers of one question in three processes get one answer from one search', async () => {
   const before = stack.clouds.sandboxes.sandboxes.length
   const asked = Array.from({ length: 100 }, (_, index) => patiently(houses[index % 3]!, 'Who is greeted by a hundred?'))
   const answers = await Promise.all(asked)
   expect(new Set(answers.map(({ record: { id, text, completedAt } }) => `${id} ${completedAt} ${text}`)).size).toBe(1)
-  expect(stack.clouds.sandboxes.sandboxes.length - before).toBe(1)
+  const opened = stack.clouds.sandboxes.sandboxes.slice(before)
+  // Each process may open one beside a claim that it loses.
+  expect(opened.length).toBeLessThanOrEqual(3)
+  expect(opened.reduce((sum, { commands }) => sum + commands.length, 0)).toBe(1)
   expect(alive()).toBe(0)
 })
 

@@ -11,7 +11,7 @@ export interface AdmissionLimits {
 }
 
 /** A place in the queue, given back when it is disposed. */
-interface Ticket extends Disposable {
+export interface Ticket extends Disposable {
   /** Resolves when the question may start its sandboxes. */
   ready(signal: AbortSignal, onPosition: (position: number) => void): Promise<void>
 }

@@ -1,8 +1,8 @@
-// A question becomes an answer: resolve the run → find a stored answer → take a place and a budget → claim → search in Sandbox B → generate →
-// verify citations → store → report.
+// A question becomes an answer: resolve the run → find a stored answer → take a place and a budget → claim, and open Sandbox B beside it → search in
+// it → generate → verify citations → store → report.
 //
-// The run is sealed and the question is claimed before a sandbox is paid for. The sandbox is gone as soon as the model has what it needs. Nothing
-// that the model says is believed before it was checked against the lines that it was shown.
+// The run is sealed and the question can be paid before a sandbox is opened; without the claim it gets no token and is ended. The sandbox is gone as soon
+// as the model has what it needs. Nothing that the model says is believed before it was checked against the lines that it was shown.
 import type { AppContext } from '../../context.js'
 import type { ClaimedAnswer, CompletedAnswer, FailedAnswer } from '../../domain/answer.js'
 import { nearDuplicate } from '../../domain/answers/question.js'
@@ -11,9 +11,10 @@ import { abortError, HandoffError, ignoreFailure, isHandoffError } from '../../d
 import { artifact } from '../../domain/run.js'
 import type { RunEvent } from '../../domain/run-events.js'
 import { claimAnswer, isHeld, readAnswer, recentAnswers, writeLatestAnswer } from '../../store/answer-store.js'
-import { awaitedLater, cleanupSignal, delayAbort, orAborted } from '../../util/abort.js'
+import { awaitedLater, cleanupSignal, delayAbort } from '../../util/abort.js'
 import { noteAnswer, noteRefusal } from '../audit-log.js'
-import type { Answered, AnswerJob } from './ask-model.js'
+import type { Ticket } from './admission.js'
+import { type Answered, type AnswerJob, modelChecked } from './ask-model.js'
 import {
   type AnswerRequest,
   type AnswerResult,
@@ -26,13 +27,13 @@ import {
 import { generateAnswer } from './generate-answer.js'
 import { generateComparison } from './generate-comparison.js'
 import { holdLease, type Lease, leaseMs } from './lease.js'
+import { type Opening, openBesideClaim } from './open-for-reading.js'
 import { correctionsFor, stalenessAt, storedAnswer } from './report-answer.js'
 import { costBefore, reserveBudget } from './reserve-budget.js'
 import { repositoryOf } from './resolve-run.js'
 import { failureOf, inProgress, passesByItself } from './retry-policy.js'
 import { claimLabels } from './sandbox-ended.js'
 import { readThread } from './thread.js'
-import { whileAccountIsFull } from './wait-for-account.js'
 
 export async function answerQuestion(
   request: AnswerRequest,
@@ -53,31 +54,29 @@ export async function answerFound(found: FoundQuestion, outer: AppContext, signa
   const budget = resources.use(await reserveOrNote(found, outer, signal))
   if (found.question.depth === 'deep') outer.ports.emit(costBefore(found.question.depth, outer))
   const { context } = budget
-  const { claim, reading, checking } = await timer.step('claim', () => claimAndLookBack(found, context, signal))
+  const lost = new AbortController()
+  const working = AbortSignal.any([signal, lost.signal])
+  const wanted = newClaim(found, context, leaseMs)
+  const claiming = awaitedLater(timer.step('claim', () => writeClaim(found, wanted, context, signal)))
+  const reading = awaitedLater(recentAnswers(context.ports.drive, found.run.directory, mostEarlier, working))
+  const opening = resources.use(openBeside(claiming, found, wanted, ticket, context, working))
+  const claim = await claiming
   if (claim.kind === 'answered') return storedAnswer(found, claim.record, context, signal)
   if (claim.kind === 'running') throw inProgress(claim.record)
   context.ports.emit({ type: 'answer-claimed', id, claim: claim.held.record.claim })
-  const lease = resources.use(holdLease(context, placeOf(found, context), claim.held))
+  const lease = resources.use(holdLease(context, placeOf(found, context), claim.held, lost))
 
-  const working = AbortSignal.any([signal, lease.signal])
   try {
     working.throwIfAborted()
-    const earlier = settledValue(reading)
+    const earlier = await reading
     const same = nearlySame(found, earlier, context)
-    if (!same) {
-      await modelChecked(checking, working)
-      await ticket.ready(working, (position) => context.ports.emit({ type: 'answer-waiting', position }))
-    }
     const answered = same
-      ? reuse(same)
-      : await whileAccountIsFull(
-          () => generate(found, lease, earlier, showing(context, lease), working),
-          context,
-          working,
-        )
+      ? reuse(same, opening)
+      : await generate(found, lease, earlier, opening, showing(context, lease), working)
     return await store(found, lease, answered, context)
   } catch (error) {
-    const other = lease.signal.aborted ? await readAnswer(placeOf(found, context), cleanupSignal()) : undefined
+    await opening.close()
+    const other = lost.signal.aborted ? await readAnswer(placeOf(found, context), cleanupSignal()) : undefined
     if (other?.status === 'done') return storedAnswer(found, other, context, cleanupSignal())
     if (other?.status === 'failed' && other.error.code === 'withdrawn') throw failureOf(other)
     const failure = working.aborted && !isHandoffError(error) ? abortError(working, 'answering the question') : error
@@ -101,36 +100,33 @@ const claimGraceMs = 5_000
 /** Answers that are looked through for an earlier one of the same thread or in nearly the same words. */
 const mostEarlier = 20
 
-async function claimAndLookBack(found: FoundQuestion, context: AppContext, signal: AbortSignal) {
-  const { drive, clock, model } = context.ports
-  const wanted = newClaim(found, context, leaseMs)
-  // A wrong key or an unknown model is noticed before a sandbox is paid for. The check outlives its caller: others wait for it too.
-  const checking = awaitedLater(model.check?.(neverAborted))
-  const [claiming, reading] = await Promise.allSettled([
-    claimAnswer(placeOf(found, context), wanted, clock.now(), delayAbort(signal, claimGraceMs)),
-    recentAnswers(drive, found.run.directory, mostEarlier, signal),
-  ])
-  if (claiming.status === 'rejected') throw claiming.reason
-  return { claim: claiming.value, reading, checking }
+function writeClaim(found: FoundQuestion, wanted: ClaimedAnswer, context: AppContext, signal: AbortSignal) {
+  const now = context.ports.clock.now()
+  return claimAnswer(placeOf(found, context), wanted, now, delayAbort(signal, claimGraceMs))
 }
 
-const neverAborted = new AbortController().signal
-/** A model's service that does not answer the check in time is asked the question all the same. */
-const checkPatienceMs = 1_000
+function heldOnly({ kind }: Awaited<ReturnType<typeof writeClaim>>): void {
+  if (kind !== 'held') throw new HandoffError('in-progress', 'Another process has claimed the question.')
+}
 
-async function modelChecked(checking: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(checkPatienceMs)])
-  try {
-    await orAborted(checking ?? Promise.resolve(), patience, 'the model was being checked')
-  } catch (error) {
-    if (signal.aborted || !isHandoffError(error, 'timeout')) throw error
+/** A sandbox takes longer to open than a claim to write, so it is opened beside it. */
+function openBeside(
+  claiming: ReturnType<typeof writeClaim>,
+  { request, id, run, base, timer }: FoundQuestion,
+  wanted: ClaimedAnswer,
+  ticket: Ticket,
+  context: AppContext,
+  signal: AbortSignal,
+): Opening {
+  const place = { directory: run.directory, id }
+  const labels = { ...request.labels, ...claimLabels(place, wanted) }
+  const claimed = awaitedLater(claiming.then(heldOnly))
+  const beforeOpening = async (stopped: AbortSignal) => {
+    await modelChecked(context, stopped)
+    await ticket.ready(stopped, (position) => context.ports.emit({ type: 'answer-waiting', position }))
   }
-}
-
-/** A failure beside the claim waits until the claim's lease is held, so that the claim is given up in order. */
-function settledValue<T>(settled: PromiseSettledResult<T>): T {
-  if (settled.status === 'rejected') throw settled.reason
-  return settled.value
+  const looking = { context, timer, labels, runs: base ? [base, run] : [run] }
+  return openBesideClaim(looking, { key: `${place.directory}/${id}`, claimed, beforeOpening }, signal)
 }
 
 /** An earlier question in nearly the same words, about the same run, by the same model, outside any thread. */
@@ -152,7 +148,9 @@ function nearlySame(
 }
 
 /** The parts of an answer that are the answer; who asked and when is the new record's own. */
-function reuse(record: CompletedAnswer): Answered & { reusedFrom: string } {
+function reuse(record: CompletedAnswer, opening: Opening): Answered & { reusedFrom: string } {
+  // The sandbox ends while the answer is stored.
+  awaitedLater(opening.close())
   const { text, citations, unsupported, truncated, unanswered, excerpts, searched, cited } = record
   return {
     text,
@@ -170,12 +168,14 @@ function reuse(record: CompletedAnswer): Answered & { reusedFrom: string } {
 }
 
 async function generate(
-  { id, question, run, base, timer, request, corrections }: FoundQuestion,
+  { question, run, base, timer, corrections }: FoundQuestion,
   { record }: Lease,
   earlier: CompletedAnswer[],
+  opening: Opening,
   context: AppContext,
   signal: AbortSignal,
 ): Promise<Answered> {
+  await opening.ready
   const job: AnswerJob = {
     // As the claim has it: without secrets.
     question: { ...question, text: record.question },
@@ -184,7 +184,7 @@ async function generate(
     timer,
     thread: await readThread(question, earlier, run.directory, context, signal),
     corrections,
-    labels: { ...request.labels, ...claimLabels({ directory: run.directory, id }, record) },
+    opened: opening.runs,
   }
   return base ? generateComparison({ ...job, base }, signal) : generateAnswer(job, signal)
 }

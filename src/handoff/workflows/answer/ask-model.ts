@@ -9,15 +9,17 @@ import { termTokens } from '../../domain/answers/question-cost.js'
 import { isEnglish, namesCode } from '../../domain/answers/question-words.js'
 import { streamFilter } from '../../domain/answers/stream-filter.js'
 import type { Correction } from '../../domain/corrections/correction.js'
+import { isHandoffError } from '../../domain/errors.js'
 import { costOf } from '../../domain/model-prices.js'
 import type { ModelReply, ModelRequest } from '../../domain/ports.js'
 import type { Card } from '../../domain/sandbox-protocol-decoder.js'
 import type { Usage } from '../../domain/usage.js'
 import { sha256 } from '../../store/run-store.js'
+import { orAborted } from '../../util/abort.js'
 import type { StepTimer } from '../../util/step-timer.js'
 import { answerTokensFor, complete, withText } from '../call-model.js'
+import type { OpenRun } from './open-for-reading.js'
 import type { ChosenRun } from './resolve-run.js'
-import type { OpenRun } from './search-in-sandbox.js'
 
 export type Answered = Pick<
   CompletedAnswer,
@@ -48,8 +50,8 @@ export interface AnswerJob {
   thread: Said[]
   /** What people corrected, where its lines are there. */
   corrections: Correction[]
-  /** Written on the sandbox, beside our own. */
-  labels?: Record<string, string> | undefined
+  /** A sandbox for each run that the question is about, the earlier run first. Who opened them ends them too. */
+  opened: Promise<OpenRun[]>
 }
 
 /** Corrections that the model is shown. */
@@ -123,6 +125,20 @@ export async function chooseFiles(
     signal,
   })
   return { paths: parseChoice(reply.text, cards), usage: reply.usage }
+}
+
+const neverAborted = new AbortController().signal
+/** A model's service that does not answer the check in time is asked the question all the same. */
+const checkPatienceMs = 1_000
+
+/** A wrong key or an unknown model is noticed before a sandbox is paid for. The check outlives its caller: others wait for it too. */
+export async function modelChecked({ ports: { model } }: AppContext, signal: AbortSignal): Promise<void> {
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(checkPatienceMs)])
+  try {
+    await orAborted(model.check?.(neverAborted) ?? Promise.resolve(), patience, 'the model was being checked')
+  } catch (error) {
+    if (signal.aborted || !isHandoffError(error, 'timeout')) throw error
+  }
 }
 
 export interface SearchTerms {

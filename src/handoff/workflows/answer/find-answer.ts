@@ -12,7 +12,7 @@ import { sha256 } from '../../store/run-store.js'
 import { awaitedLater } from '../../util/abort.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import type { AnswerStaleness } from '../pull-request/check-answer.js'
-import { correctionsOf } from '../read-corrections.js'
+import { correctionsOf, readCorrections } from '../read-corrections.js'
 import { type ChosenRun, type RunName, resolveRun, type Where } from './resolve-run.js'
 import { threadAfter } from './thread.js'
 
@@ -84,6 +84,7 @@ export async function findAnswer(
     ),
   )
   const early = readEarly(request, asked, context, signal)
+  const corrected = awaitedLater(readCorrections(context, request.repository, signal))
   const [run, base] = await resolving
   const question = inThread(asked, request, run.handoff.run, context)
   if (base) (await import('./generate-comparison.js')).refuseSame(base, run)
@@ -92,7 +93,7 @@ export async function findAnswer(
   const read = early?.directory === run.directory ? early.record : undefined
   const [record, corrections] = await Promise.all([
     isUnique(question) ? undefined : (read ?? readAnswer(placeOf({ id, run }, context), signal)),
-    correctionsOf(context, run, signal),
+    correctionsOf(context, run, signal, corrected),
   ])
   return { request, question, id, run, base, record, corrections, timer }
 }

@@ -5,9 +5,10 @@ import { HandoffError, ignoreFailure } from '../../domain/errors.js'
 import { quote } from '../../domain/run.js'
 import { startTimer } from '../../util/step-timer.js'
 import type { CitedPlace } from '../browse.js'
+import { openForReading } from './open-for-reading.js'
 import { settlingMs } from './reserve-budget.js'
 import { type ChosenRun, type RunName, resolveRun, type Where } from './resolve-run.js'
-import { nothingShown, openForReading, type Shown, searchSandbox } from './search-in-sandbox.js'
+import { nothingShown, type Shown, searchSandbox } from './search-in-sandbox.js'
 import { whileAccountIsFull } from './wait-for-account.js'
 
 export interface LinesRequest extends Where {

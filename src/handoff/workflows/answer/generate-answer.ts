@@ -23,24 +23,17 @@ import {
   type SearchTerms,
   searchTerms,
 } from './ask-model.js'
-import {
-  type Look,
-  nothingShown,
-  type OpenRun,
-  openForReading,
-  type Shown,
-  searchSandbox,
-} from './search-in-sandbox.js'
+import type { OpenRun } from './open-for-reading.js'
+import { type Look, nothingShown, type Shown, searchSandbox } from './search-in-sandbox.js'
 
 export async function generateAnswer(job: AnswerJob, signal: AbortSignal): Promise<Answered> {
   const { context, run } = job
   const reading = readSummaryForModel(context, run, signal)
-  await using resources = new AsyncDisposableStack()
-  const [open, [summary, terms]] = await settleAll([
-    openForReading(job, signal).then((one) => resources.use(one)),
+  const [[open], [summary, terms]] = await settleAll([
+    job.opened,
     Promise.all([reading, searchTerms(job, reading, signal)]),
   ])
-  return await converse({ ...job, open, summary, terms }, signal)
+  return converse({ ...job, open: open!, summary, terms }, signal)
 }
 
 interface Conversation extends AnswerJob {

@@ -27,8 +27,9 @@ import {
   type SearchTerms,
   searchTerms,
 } from './ask-model.js'
+import type { OpenRun } from './open-for-reading.js'
 import type { ChosenRun } from './resolve-run.js'
-import { nothingShown, type OpenRun, openForReading, type Shown, searchSandbox } from './search-in-sandbox.js'
+import { nothingShown, type Shown, searchSandbox } from './search-in-sandbox.js'
 
 interface CompareJob extends AnswerJob {
   /** The earlier run; `run` is the later one. */
@@ -61,22 +62,19 @@ export function refuseSame(base: ChosenRun, run: ChosenRun): void {
 }
 
 export async function generateComparison(job: CompareJob, signal: AbortSignal): Promise<Answered> {
-  await using resources = new AsyncDisposableStack()
-  const open = async (run: ChosenRun) => resources.use(await openForReading({ ...job, run }, signal))
   const earlier = readRun(job, job.base, signal)
   const later = readRun(job, job.run, signal)
   const laterSummary = awaitedLater(later.then(({ summary }) => summary))
-  const [openEarlier, openLater, [terms, ...read]] = await settleAll([
-    open(job.base),
-    open(job.run),
+  const [opened, [terms, ...read]] = await settleAll([
+    job.opened,
     Promise.all([searchTerms(job, laterSummary, signal), earlier, later]),
   ])
   const halves: [Half, Half] = [
-    { run: job.base, open: openEarlier, shown: nothingShown(), ...read[0] },
-    { run: job.run, open: openLater, shown: nothingShown(), ...read[1] },
+    { run: job.base, open: opened[0]!, shown: nothingShown(), ...read[0] },
+    { run: job.run, open: opened[1]!, shown: nothingShown(), ...read[1] },
   ]
   const rounds = await job.timer.step('find', () => findBoth(job, halves, terms, signal))
-  await Promise.all([openEarlier.close(), openLater.close()])
+  await Promise.all(opened.map((one) => one.close()))
   const { reply, sides } = await job.timer.step('answer', () => askModel(job, halves, sidesOf(halves), signal))
   return await job.timer.step('check', async () => checked(job, halves, sides, reply, terms, rounds))
 }

@@ -14,8 +14,6 @@ const renewalMs = 20_000
 
 export interface Lease extends AsyncDisposable {
   readonly record: ClaimedAnswer
-  /** Aborted when another process has taken the question over. */
-  readonly signal: AbortSignal
   /** What the model has written under this claim. The next write of the claim has it. */
   written: Written | undefined
   /** Writes the claim now, so that other processes see what is written. A failure of the drive is left to the next write. */
@@ -36,10 +34,10 @@ export function endLease(place: RecordPlace, reason: unknown): void {
   leases.get(keyOf(place))?.(reason)
 }
 
-export function holdLease(context: AppContext, place: RecordPlace, claimed: Held): Lease {
+/** `lost` is aborted when another process has taken the question over. */
+export function holdLease(context: AppContext, place: RecordPlace, claimed: Held, lost: AbortController): Lease {
   const { clock } = context.ports
   const stop = new AbortController()
-  const lost = new AbortController()
   const abort = (reason: unknown) => lost.abort(reason)
   leases.set(keyOf(place), abort)
   let held = claimed
@@ -81,7 +79,6 @@ export function holdLease(context: AppContext, place: RecordPlace, claimed: Held
 
   const lease: Lease = {
     record: claimed.record,
-    signal: lost.signal,
     written: undefined,
     show() {
       // The next renewal, or the end, sees what went wrong here.

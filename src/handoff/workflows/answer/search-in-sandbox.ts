@@ -1,91 +1,15 @@
-// Sandbox B: may read one run's directory and nothing else. Each search is one round trip.
+// A search in Sandbox B, and what the host believes of it. Each search is one round trip.
 
-import { type AppContext, egressOf, lifetimeMargin } from '../../context.js'
+import type { AppContext } from '../../context.js'
 import type { Excerpt } from '../../domain/answer.js'
-import { asOneFailure, HandoffError, isHandoffError, settleAll } from '../../domain/errors.js'
+import { HandoffError } from '../../domain/errors.js'
 import { type PackedObject, proveCommit } from '../../domain/git-proof.js'
-import type { Sandbox } from '../../domain/ports.js'
 import { artifact } from '../../domain/run.js'
 import type { FindTask, MoreRequest, Search } from '../../domain/sandbox-protocol.js'
 import type { Card, ProgramRecord, Searched } from '../../domain/sandbox-protocol-decoder.js'
 import { runProgram } from '../../sandbox/run-program.js'
-import { openSealed } from '../../store/run-access.js'
-import { orAborted } from '../../util/abort.js'
-import { openSandbox, type StepTimer } from '../../util/step-timer.js'
+import type { Looking, OpenRun } from './open-for-reading.js'
 import type { ChosenRun } from './resolve-run.js'
-
-interface Looking {
-  context: AppContext
-  timer: StepTimer
-  run: ChosenRun
-  /** Written on the sandbox, beside our own. */
-  labels?: Record<string, string> | undefined
-}
-
-/** The machine is ended and the token revoked when it is disposed of, which never fails. */
-export interface OpenRun extends AsyncDisposable {
-  sandbox: Sandbox
-  /** Opens the run's directory for reading. */
-  token: string
-  /** Idempotent. */
-  close(): Promise<void>
-  /** Whether it is being ended. */
-  closing(): boolean
-  /** Whether it has searched before. */
-  prepared: boolean
-}
-
-export function openForReading(looking: Looking, signal: AbortSignal): Promise<OpenRun> {
-  return openRun(looking, signal).catch((error: unknown) => {
-    throw asOneFailure(error)
-  })
-}
-
-async function openRun({ context, timer, run, labels }: Looking, signal: AbortSignal): Promise<OpenRun> {
-  const { ports } = context
-  const { sandboxBy = Number.POSITIVE_INFINITY, deadlineMs } = context.limits
-  // Computed now, because waiting for a slot used up part of the time.
-  const lifetimeMs = Math.max(1_000, Math.min(deadlineMs + lifetimeMargin, sandboxBy - ports.clock.now()))
-  const metadata = { ...labels, handoff: '1', role: 'ask', run: run.handoff.run }
-  await using opening = new AsyncDisposableStack()
-  const [{ sandbox, close: kill }, access] = await settleAll([
-    openSandbox(timer, ports, 'ask', { metadata, lifetimeMs, egress: egressOf(context) }, signal).then((one) =>
-      opening.use(one),
-    ),
-    openSealed(ports, run.directory, Math.ceil(lifetimeMs / 1_000), signal).then((one) => opening.use(one)),
-  ])
-  opening.move()
-  let closing: Promise<void> | undefined
-  const end = async () => {
-    const [gone, revoked] = await Promise.allSettled([endedSoon(context, kill()), access.revoke()])
-    // Sandbox and token are read-only and expire, so a failure here does not discard the answer.
-    if (gone.status === 'rejected') ports.emit({ type: 'notice', text: machineLeft(gone.reason) })
-    if (revoked.status === 'rejected') ports.emit({ type: 'notice', text: tokenLeft })
-  }
-  const close = () => (closing ??= end())
-  return {
-    sandbox,
-    token: access.token.secret,
-    close,
-    [Symbol.asyncDispose]: close,
-    closing: () => closing !== undefined,
-    prepared: false,
-  }
-}
-
-/** A generated answer does not wait longer than this for the end of its sandbox. */
-const killPatienceMs = 5_000
-
-function endedSoon({ background }: AppContext, closing: Promise<void>): Promise<void> {
-  if (!background) return closing
-  background(closing)
-  return orAborted(closing, AbortSignal.timeout(killPatienceMs), 'the sandbox was being ended')
-}
-
-const machineLeft = (error: unknown) =>
-  `The sandbox could not be ended, and ends by itself when its time is over: ${isHandoffError(error) ? error.message : 'an unexpected error'}`
-
-const tokenLeft = "The sandbox's token could not be revoked; it can only read this run, and ends by itself."
 
 export interface Shown {
   excerpts: Excerpt[]

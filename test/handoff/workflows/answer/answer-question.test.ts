@@ -81,7 +81,10 @@ test('an answer rests on lines of the commit, every citation is checked, and the
   const before = machines()
   const same = await answerQuestion(question('  how is the token refreshed ?'), stack.context, never)
   const near = await answerQuestion(question('How is the token refreshed here?'), stack.context, never)
-  expect([same.reused, near.reused, machines() - before]).toEqual([true, true, 0])
+  expect([same.reused, near.reused]).toEqual([true, true])
+  // The earlier answers are read while a sandbox is being opened; it is ended before it runs anything.
+  const opened = stack.clouds.sandboxes.sandboxes.slice(before)
+  expect(opened.map(({ state, commands }) => ({ state, commands }))).toEqual([{ state: 'gone', commands: [] }])
   expect(near.record.reusedFrom).toMatch(/^[0-9a-f]{32}$/)
   expect(near.record.cited?.length).toBeGreaterThan(0)
 })

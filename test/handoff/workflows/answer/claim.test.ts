@@ -1,8 +1,10 @@
-// A claim does not outlive the work that it was made for, and a sandbox does not outlive its request.
+// A claim does not outlive the work that it was made for, and a sandbox outlives neither its request nor a claim that is lost.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Rule } from '../../../../src/emulators/faulty-server.js'
 import type { AppContext } from '../../../../src/handoff/context.js'
-import { isHandoffError } from '../../../../src/handoff/domain/errors.js'
+import type { ClaimedAnswer } from '../../../../src/handoff/domain/answer.js'
+import { HandoffError, isHandoffError } from '../../../../src/handoff/domain/errors.js'
+import type { RunId } from '../../../../src/handoff/domain/run.js'
 import { makeAdmission } from '../../../../src/handoff/workflows/answer/admission.js'
 import { answerFound } from '../../../../src/handoff/workflows/answer/answer-question.js'
 import { findAnswer } from '../../../../src/handoff/workflows/answer/find-answer.js'
@@ -33,6 +35,27 @@ afterAll(() => clouds?.close())
 
 const drive = (rule: Rule) => {
   rules.push(clouds.clouds.drive.rule(rule))
+}
+
+const sandboxRule = (rule: Rule) => {
+  rules.push(clouds.clouds.sandboxes.rule(rule))
+}
+
+/** A claim of another process, which comes first. */
+function claimElsewhere(id: string): void {
+  const claim: ClaimedAnswer = {
+    version: 1,
+    id,
+    run: directory.split('/').at(-1) as RunId,
+    commit: clouds.repository.head,
+    question: 'Who?',
+    model: 'any',
+    acceptedAt: new Date().toISOString(),
+    status: 'running',
+    leaseUntil: new Date(Date.now() + 60_000).toISOString(),
+    claim: 'another',
+  }
+  clouds.clouds.drive.write(`${directory}/analysis/qa/${id}.json`, JSON.stringify(claim))
 }
 
 const recordOf = (id: string) => {
@@ -72,6 +95,75 @@ test('a claim ends when its caller leaves while it is being written', async () =
   expect(await ended).toBe('cancelled')
   expect(recordOf(id)?.status).toBe('failed')
   expect(server.requests.slice(before).some(({ method, path }) => method === 'HEAD' && path.includes(id))).toBe(true)
+})
+
+test.each<[string, number]>([
+  ['after it was opened', 0],
+  ['while it is being opened', 400],
+])('a claim that is lost ends the sandbox %s, which got no token and ran nothing', async (_, openingMs) => {
+  await using process = await clouds.process({ patient: true })
+  const { drive: server, sandboxes } = clouds.clouds
+  sandboxRule({ method: 'POST', path: /^\/v2\/sandboxes$/, fault: { kind: 'delay', milliseconds: openingMs } })
+  drive({ method: 'PUT', path: /analysis\/qa\//, fault: { kind: 'delay', milliseconds: 300 } })
+  const before = { sandboxes: sandboxes.sandboxes.length, tokens: server.issuedTokens().length }
+  const { id, ended } = await ask(process, `Who claims it first, ${openingMs}?`)
+  await until('a sandbox is asked for', () => sandboxes.requests.some(({ path }) => path === '/v2/sandboxes'))
+  claimElsewhere(id)
+  expect(await ended).toBe('in-progress')
+  const opened = sandboxes.sandboxes.slice(before.sandboxes)
+  expect(opened.map(({ state, commands }) => ({ state, commands }))).toEqual([{ state: 'gone', commands: [] }])
+  expect(server.issuedTokens().length).toBe(before.tokens)
+})
+
+test('a service does not wait for the end of a sandbox that it opens in vain', async () => {
+  await using process = await clouds.process({ patient: true })
+  const { sandboxes } = clouds.clouds
+  sandboxRule({ method: 'POST', path: /^\/v2\/sandboxes$/, fault: { kind: 'delay', milliseconds: 600 } })
+  drive({ method: 'PUT', path: /analysis\/qa\//, fault: { kind: 'delay', milliseconds: 100 } })
+  const before = sandboxes.sandboxes.length
+  const left: Promise<unknown>[] = []
+  const { id, ended } = await ask(process, 'Who waits for nothing?', {
+    ...process.context,
+    background: (work) => void left.push(work),
+  })
+  claimElsewhere(id)
+  expect(await ended).toBe('in-progress')
+  expect(sandboxes.sandboxes.slice(before)).toEqual([])
+  expect(left).toHaveLength(1)
+  await Promise.all(left)
+  expect(sandboxes.sandboxes.slice(before).map(({ state }) => state)).toEqual(['gone'])
+})
+
+test('a claim that cannot be written leaves no sandbox', async () => {
+  await using process = await clouds.process({ patient: true })
+  drive({ method: 'PUT', path: /analysis\/qa\//, fault: { kind: 'answer', status: 403, body: '{}' } })
+  const before = clouds.clouds.sandboxes.sandboxes.length
+  const { ended } = await ask(process, 'What of a claim that is refused?')
+  expect(await ended).toBe('forbidden')
+  const opened = clouds.clouds.sandboxes.sandboxes.slice(before)
+  expect(opened.every(({ state, commands }) => state === 'gone' && commands.length === 0)).toBe(true)
+})
+
+test('a model that refuses the key costs no sandbox', async () => {
+  await using process = await clouds.process({ patient: true })
+  const { ports } = process.context
+  const refused = new HandoffError('model', 'The key is refused.')
+  const model = { ...ports.model, check: () => Promise.reject(refused) }
+  const before = clouds.clouds.sandboxes.sandboxes.length
+  const { id, ended } = await ask(process, 'Whose key is it?', { ...process.context, ports: { ...ports, model } })
+  expect(await ended).toBe('model')
+  expect(recordOf(id)?.status).toBe('failed')
+  expect(clouds.clouds.sandboxes.sandboxes.length).toBe(before)
+})
+
+test('of callers that ask the same in one process, one opens a sandbox', async () => {
+  await using process = await clouds.process({ patient: true })
+  const before = clouds.clouds.sandboxes.sandboxes.length
+  const text = 'Who asks the same here?'
+  const found = await Promise.all([1, 2, 3].map(() => findAnswer(place.ask(process, text), process.context, never)))
+  const ended = await Promise.allSettled(found.map((one) => answerFound(one, process.context, never)))
+  expect(ended.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  expect(clouds.clouds.sandboxes.sandboxes.length - before).toBe(1)
 })
 
 test('a sandbox that was waited for ends when its request ends, not later', async () => {
