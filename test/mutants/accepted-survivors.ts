@@ -35,6 +35,30 @@ export const acceptedSurvivors: AcceptedSurvivors = {
       why: 'What is absent is written as nothing, asked or not.',
     },
   ],
+  'handoff/domain/citations/parse-citations.ts': [
+    {
+      code: "const path = quoted ? fromJson(quoted) : code || bare || samePath || ''",
+      change: "code || bare || samePath || '' → (code || bare || samePath)",
+      why: 'A place without a path stands behind one that has a path.',
+    },
+    {
+      code: 'const inside = range < code.length && code[range]!.from <= at',
+      change: 'code[range]!.from <= at → code[range]!.from < at',
+      why: 'No code begins with a bracket.',
+    },
+  ],
+  'handoff/domain/citations/verify-citations.ts': [
+    {
+      code: 'if (!/^\\[\\[["`]?[\\w.@~/-]/.test(text.slice(at)) || citationEnd(text, at) !== undefined) return text',
+      change: '/^\\[\\[["`]?[\\w.@~/-]/ → /\\[\\[["`]?[\\w.@~/-]/',
+      why: 'The part begins with the last two brackets of the text, or has none.',
+    },
+    {
+      code: 'const by = quote.from < range.from ? quote.from - range.from : Math.max(0, quote.to - range.to)',
+      change: 'quote.from < range.from → quote.from <= range.from',
+      why: 'A quote that begins where the range begins and ends later fits into no range of that length.',
+    },
+  ],
   'handoff/domain/git-proof.ts': [
     {
       code: 'trees.set(id, known)',

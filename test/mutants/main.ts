@@ -33,6 +33,8 @@ await runCommand(command, async ({ positionals, untilInterrupted }) => {
   let isExplained = true
   for await (const measured of measureGuards(repositoryRoot, chosen, untilInterrupted())) {
     console.log(figuresLine(measured))
+    for (const mutant of measured.late)
+      console.log(`by time alone  src/${measured.file}:${mutant.line}  ${changeOf(mutant)}`)
     isExplained = judge(measured) && isExplained
     writeFigures(measured)
   }

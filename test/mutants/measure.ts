@@ -13,10 +13,12 @@ export interface MeasuredGuard {
   file: string
   mutants: number
   survivors: Mutant[]
+  /** Changes that counted as noticed because a test's time ended. */
+  late: Mutant[]
 }
 
-/** A change may make a test wait for ever. Then the tests' process is ended, and the change counts as noticed. */
-const longestMs = 300_000
+/** A change may make a test run for ever. Then the tests' process is ended, and the change counts as noticed. */
+const longestMs = (unchangedMs: number) => Math.round(30_000 + 10 * unchangedMs)
 
 /** One guard after the other. */
 export async function* measureGuards(
@@ -37,23 +39,28 @@ export async function* measureGuards(
 async function measure(
   copy: string,
   guard: GuardFile,
-  run: (request: TestRequest) => Promise<TestReply>,
+  run: (request: TestRequest, withinMs: number) => Promise<TestReply>,
   signal: AbortSignal,
 ): Promise<MeasuredGuard> {
   const changed = join(copy, 'src', guard.file)
   const request = { changed, tests: guard.tests.map((test) => join(copy, `test/${test}.test.ts`)) }
   const source = readFileSync(changed, 'utf8')
-  const unchanged = await run(request)
+  const started = performance.now()
+  const unchanged = await run(request, 300_000)
+  const withinMs = longestMs(performance.now() - started)
   if (unchanged.failed) throw new Error(`Without a change of ${guard.file} fails: ${unchanged.tests.join('; ')}`)
   const mutants = await mutantsOf(changed, source)
   const survivors: Mutant[] = []
+  const late: Mutant[] = []
   for (const mutant of mutants) {
     signal.throwIfAborted()
     writeFileSync(changed, mutant.source)
-    if (!(await run(request)).failed) survivors.push(mutant)
+    const reply = await run(request, withinMs)
+    if (!reply.failed) survivors.push(mutant)
+    if (reply.late) late.push(mutant)
   }
   writeFileSync(changed, source)
-  return { file: guard.file, mutants: mutants.length, survivors }
+  return { file: guard.file, mutants: mutants.length, survivors, late }
 }
 
 /** What git knows of, as it is in the working tree. */
@@ -85,15 +92,15 @@ function makeRunner(copy: string) {
     await once(started, 'message')
     return started
   }
-  const run = async (request: TestRequest): Promise<TestReply> => {
+  const run = async (request: TestRequest, withinMs: number): Promise<TestReply> => {
     child ??= await start()
-    const waiting = once(child, 'message', { signal: AbortSignal.timeout(longestMs) })
+    const waiting = once(child, 'message', { signal: AbortSignal.timeout(withinMs) })
     child.send(request)
     try {
       return ((await waiting) as [TestReply])[0]
     } catch {
       end()
-      return { failed: true, tests: [] }
+      return { failed: true, tests: [], late: true }
     }
   }
   return { run, end }

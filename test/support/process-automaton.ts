@@ -1,5 +1,6 @@
 // Production code over the real drive9 client as an automaton. Between two replies it is deterministic, so it is run once for each history of replies
-// and remembered: a node is what the process waits for after a history.
+// and remembered: a node is what the process waits for after a history. The run that led to a node goes on with the first history that continues it;
+// for another one a new run repeats the replies.
 import { makeDrive } from '../../src/handoff/clients/drive9/client.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import type { Clock, Ports } from '../../src/handoff/domain/ports.js'
@@ -38,14 +39,21 @@ interface Step {
 const longTimeMs = 3_600_000
 export const explorerTime = Date.parse('2026-11-19T10:00:00Z')
 
+/** Runs that wait to go on. An older one is stopped, and repeated if it is needed after all. */
+const mostRuns = 5_000
+
 export function makeAutomaton(process: ProductProcess, drive: SmallDrive): Automaton {
   const histories: Step[][] = []
   const edges: Map<string, ProcessNode>[] = []
   const ended = new Map<string, ProcessNode>()
+  const runs = new Map<number, ProcessRun>()
   let first: Promise<ProcessNode> | undefined
 
-  async function learn(history: Step[]): Promise<ProcessNode> {
-    const { waiting, result } = await replay(process, drive, history)
+  async function learn(history: Step[], before?: ProcessNode): Promise<ProcessNode> {
+    const kept = before && runs.get(before.id)
+    if (before) runs.delete(before.id)
+    const run = kept ?? startRun(process, drive)
+    const { waiting, result } = await run.goOn(kept ? history.slice(-1) : history)
     // All ends with one result are one node.
     const same = result === undefined ? undefined : ended.get(result)
     if (same) return same
@@ -54,7 +62,16 @@ export function makeAutomaton(process: ProductProcess, drive: SmallDrive): Autom
     histories.push(history)
     edges.push(new Map())
     if (result !== undefined) ended.set(result, node)
+    else keep(node, run)
     return node
+  }
+
+  function keep(node: ProcessNode, run: ProcessRun): void {
+    runs.set(node.id, run)
+    const [oldest] = runs
+    if (runs.size <= mostRuns || !oldest) return
+    runs.delete(oldest[0])
+    oldest[1].stop()
   }
 
   return {
@@ -64,7 +81,7 @@ export function makeAutomaton(process: ProductProcess, drive: SmallDrive): Autom
       const key = `${operation} ${outcome}`
       const known = edges[node.id]!.get(key)
       if (known) return known
-      return learn([...histories[node.id]!, { operation, outcome }]).then((learned) => {
+      return learn([...histories[node.id]!, { operation, outcome }], node).then((learned) => {
         edges[node.id]!.set(key, learned)
         return learned
       })
@@ -72,7 +89,13 @@ export function makeAutomaton(process: ProductProcess, drive: SmallDrive): Autom
   }
 }
 
-async function replay(process: ProductProcess, small: SmallDrive, history: Step[]) {
+interface ProcessRun {
+  /** Gives it these replies; what it waits for then, or its result. */
+  goOn(steps: Step[]): Promise<Pick<ProcessNode, 'waiting' | 'result'>>
+  stop(): void
+}
+
+function startRun(process: ProductProcess, small: SmallDrive): ProcessRun {
   const stop = new AbortController()
   const waiting = new Map<number, { request?: number; settle: (outcome: Outcome) => void }>()
   let issued = 0
@@ -112,19 +135,24 @@ async function replay(process: ProductProcess, small: SmallDrive, history: Step[
     },
   )
   const quiet = () => untilQuiet(() => waiting.size > 0 || result !== undefined)
-  await quiet()
-  for (const { operation, outcome } of history) {
-    if (outcome === 'woken') sleeps += 1
-    waiting.get(operation)!.settle(outcome)
-    waiting.delete(operation)
-    await quiet()
+  return {
+    async goOn(steps) {
+      await quiet()
+      for (const { operation, outcome } of steps) {
+        if (outcome === 'woken') sleeps += 1
+        waiting.get(operation)!.settle(outcome)
+        waiting.delete(operation)
+        await quiet()
+      }
+      if (result !== undefined) return { waiting: [], result }
+      const open = [...waiting].map(([operation, { request }]) => ({
+        operation,
+        ...(request === undefined ? {} : { request }),
+      }))
+      return { waiting: open }
+    },
+    stop: () => stop.abort(),
   }
-  const open = [...waiting].map(([operation, { request }]) => ({
-    operation,
-    ...(request === undefined ? {} : { request }),
-  }))
-  stop.abort()
-  return { waiting: result === undefined ? open : [], result }
 }
 
 /** Lets production code go on until it waits or has ended. */

@@ -6,11 +6,12 @@ export interface Schedule {
   wrong: string[]
 }
 
-/** SEED=17 is that one alone; LONG=1 is the long list, and FIRST_SEED=500 the rest of it. */
+/** SEED=17 is that one alone; LONG=1 is the long list, and with FIRST_SEED=500 LAST_SEED=999 that part of it. */
 export function schedulesFrom(short: number, long: number): number[] {
-  const { SEED, LONG, FIRST_SEED = '0' } = process.env
+  const { SEED, LONG, FIRST_SEED = '0', LAST_SEED = '999999' } = process.env
   if (SEED !== undefined) return [Number(SEED)]
-  return Array.from({ length: LONG === '1' ? long : short }, (_, seed) => seed).slice(Number(FIRST_SEED))
+  const all = Array.from({ length: LONG === '1' ? long : short }, (_, seed) => seed)
+  return all.slice(Number(FIRST_SEED), Number(LAST_SEED) + 1)
 }
 
 /** A line for so many seeds, so that a long run that is stopped has figures. */

@@ -35,8 +35,13 @@ export interface SmallDrive {
 }
 
 export function makeSmallDrive(): SmallDrive {
+  // Most files of two states are the same, so each file is written out once.
+  const file = numbered((entry: [path: string, { text: string; revision: number }]) => JSON.stringify(entry))
   const files = numbered((value: DriveFiles) =>
-    JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))),
+    Object.entries(value)
+      .map(file.number)
+      .sort((a, b) => a - b)
+      .join(),
   )
   const requests = numbered((request: KnownRequest) => JSON.stringify(request))
   const replies = numbered((reply: DriveReply) => JSON.stringify(reply))

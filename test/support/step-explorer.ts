@@ -10,6 +10,7 @@ import {
   type ProductProcess,
 } from './process-automaton.js'
 import { type DriveFiles, makeSmallDrive, type SmallDrive } from './small-drive.js'
+import { makeStateTable } from './state-table.js'
 
 export interface Exploration {
   files: DriveFiles
@@ -41,6 +42,8 @@ export interface Explored {
 }
 
 interface State {
+  /** Its number; states are numbered in the order in which they are found. */
+  index: number
   files: number
   nodes: ProcessNode[]
   late: number[]
@@ -63,12 +66,9 @@ export async function explore(plan: Exploration): Promise<Explored> {
   const drive = makeSmallDrive()
   const automata = plan.processes.map((process) => makeAutomaton(process, drive))
   const probes = new Map<string, { automaton: Automaton; results: Map<number, string> }>()
-  const states = makeStateTable(plan.processes.length)
-  const seen = new Set<string>()
+  const states = makeStates(plan.processes.length)
   const judged = new Map<string, string | undefined>()
   const wrong = new Map<string, number>()
-  /** By the number of their faults, so that a state is first reached with the fewest. */
-  const queues: number[][] = Array.from({ length: plan.faults + 1 }, () => [])
 
   const mayFail = (request: number) => {
     const { changes, path } = drive.request(request)
@@ -111,13 +111,6 @@ export async function explore(plan: Exploration): Promise<Explored> {
     return after instanceof Promise ? after.then((node) => nodes.with(who, node)) : nodes.with(who, after)
   }
 
-  function add(state: State): void {
-    const key = keyOf(state)
-    if (seen.has(key)) return
-    seen.add(key)
-    queues[state.faults]!.push(states.add(state))
-  }
-
   const aloneOn = (files: number) => async (process: ProductProcess) => {
     const probe = probes.get(process.name) ?? { automaton: makeAutomaton(process, drive), results: new Map() }
     probes.set(process.name, probe)
@@ -126,17 +119,16 @@ export async function explore(plan: Exploration): Promise<Explored> {
     return result
   }
 
-  async function visit(index: number): Promise<void> {
-    const state = states.read(index)
+  async function visit(state: State): Promise<void> {
     const { files, nodes, faults } = state
     const results = nodes.map(({ result }) => result)
     const key = `${files} ${results.join('|')} ${faults === 0}`
     if (!judged.has(key)) judged.set(key, await plan.judge(drive.files(files), results, aloneOn(files), faults))
     const what = judged.get(key)
-    if (what !== undefined && !wrong.has(what)) wrong.set(what, index)
+    if (what !== undefined && !wrong.has(what)) wrong.set(what, state.index)
     for (const step of stepsFrom(state)) {
       const after = nodesAfter(nodes, step)
-      add(stateAfter(state, index, step, after instanceof Promise ? await after : after))
+      states.add(stateAfter(state, step, after instanceof Promise ? await after : after))
     }
   }
 
@@ -150,8 +142,8 @@ export async function explore(plan: Exploration): Promise<Explored> {
     for (let at = states.read(index); at.parent >= 0; at = states.read(at.parent)) {
       const before = states.read(at.parent)
       for (const step of stepsFrom(before)) {
-        const found = stateAfter(before, at.parent, step, await nodesAfter(before.nodes, step))
-        if (keyOf(found) !== keyOf(at)) continue
+        const found = stateAfter(before, step, await nodesAfter(before.nodes, step))
+        if (states.add(found) !== at.index) continue
         steps.unshift(textOf(step))
         break
       }
@@ -160,8 +152,9 @@ export async function explore(plan: Exploration): Promise<Explored> {
   }
 
   const nodes = await Promise.all(automata.map((automaton) => automaton.first()))
-  add({ files: drive.intern(plan.files), nodes, late: [], faults: 0, parent: -1 })
-  for (const queue of queues) for (let at = 0; at < queue.length; at += 1) await visit(queue[at]!)
+  states.add({ files: drive.intern(plan.files), nodes, late: [], faults: 0, parent: -1 })
+  for (let faults = 0; faults <= plan.faults; faults += 1)
+    for (const state of states.withFaults(faults)) await visit(state)
   return {
     states: states.count(),
     histories: automata.reduce((sum, automaton) => sum + automaton.histories(), 0),
@@ -169,20 +162,24 @@ export async function explore(plan: Exploration): Promise<Explored> {
   }
 }
 
-const keyOf = ({ files, nodes, late }: State) => `${files} ${nodes.map(({ id }) => id).join(' ')} ${late.join(',')}`
+type FoundState = Omit<State, 'index'>
 
-function stateAfter({ faults }: State, parent: number, { kind, files, late }: Step, nodes: ProcessNode[]): State {
-  return { files, nodes, late, faults: kind === 'late' || kind === 'doubled' ? faults + 1 : faults, parent }
+function stateAfter({ faults, index }: State, { kind, files, late }: Step, nodes: ProcessNode[]): FoundState {
+  return { files, nodes, late, faults: kind === 'late' || kind === 'doubled' ? faults + 1 : faults, parent: index }
 }
 
-/** A row of numbers for each state, so that ten million of them take a few hundred megabytes. */
-function makeStateTable(processes: number) {
-  const width = 4 + processes
+/** Every state that was found, as a row of numbers. */
+function makeStates(processes: number) {
   const nodes: ProcessNode[][] = Array.from({ length: processes }, () => [])
   const lates: number[][] = []
   const lateNumbers = new Map<string, number>()
-  let rows = new Int32Array(1_024 * width)
-  let count = 0
+  const keyWidth = 2 + processes
+  const [faultsColumn, parentColumn] = [keyWidth, keyWidth + 1]
+  const table = makeStateTable(keyWidth + 2, keyWidth)
+  /** Rows before this one were looked at. */
+  let next = 0
+  /** Rows before it that have fewer faults now. */
+  const lowered: number[] = []
 
   function numberOf(late: number[]): number {
     const number = lateNumbers.get(late.join()) ?? lates.push(late) - 1
@@ -190,30 +187,39 @@ function makeStateTable(processes: number) {
     return number
   }
 
+  function read(index: number): State {
+    const column = (at: number) => table.read(index, at)
+    return {
+      index,
+      files: column(0),
+      late: lates[column(1)]!,
+      nodes: nodes.map((known, who) => known[column(2 + who)]!),
+      faults: column(faultsColumn),
+      parent: column(parentColumn),
+    }
+  }
+
   return {
-    count: () => count,
-    add(state: State): number {
-      const from = count * width
-      if (from + width > rows.length) {
-        const more = new Int32Array(2 * rows.length)
-        more.set(rows)
-        rows = more
-      }
+    count: table.count,
+    read,
+    /** A state counts as reached with the fewest faults. */
+    add(state: FoundState): number {
       for (const [who, node] of state.nodes.entries()) nodes[who]![node.id] = node
-      const numbers = [
-        state.files,
-        numberOf(state.late),
-        state.faults,
-        state.parent,
-        ...state.nodes.map(({ id }) => id),
-      ]
-      rows.set(numbers, from)
-      count += 1
-      return count - 1
+      const key = [state.files, numberOf(state.late), ...state.nodes.map(({ id }) => id)]
+      const { row, isNew } = table.find([...key, state.faults, state.parent])
+      if (isNew || table.read(row, faultsColumn) <= state.faults) return row
+      table.write(row, faultsColumn, state.faults)
+      table.write(row, parentColumn, state.parent)
+      if (row < next) lowered.push(row)
+      return row
     },
-    read(index: number): State {
-      const [files = 0, late = 0, faults = 0, parent = 0, ...ids] = rows.subarray(index * width, (index + 1) * width)
-      return { files, late: lates[late]!, faults, parent, nodes: ids.map((id, who) => nodes[who]![id]!) }
+    /** Each state with so many faults, also those that are found meanwhile. */
+    *withFaults(faults: number): Generator<State> {
+      for (next = 0; next < table.count(); ) {
+        next += 1
+        if (table.read(next - 1, faultsColumn) === faults) yield read(next - 1)
+        for (let row = lowered.pop(); row !== undefined; row = lowered.pop()) yield read(row)
+      }
     },
   }
 }

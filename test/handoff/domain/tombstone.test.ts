@@ -22,6 +22,10 @@ test.each([
   expect(readTombstone(Buffer.from(text))).toBeUndefined()
 })
 
+test('what is no bytes at all is a defect, and no other file', () => {
+  expect(() => readTombstone('a tar' as unknown as Uint8Array)).toThrow(TypeError)
+})
+
 test('it is young for a quarter of an hour', () => {
   const after = (milliseconds: number) => isYoung(mark, Date.parse(removedAt) + milliseconds)
   expect([after(0), after(899_999), after(900_000)]).toEqual([true, true, false])

@@ -1,6 +1,6 @@
 // How citations are read, in the ways in which models write them, and where one that has begun ends.
 import { expect, test } from 'vitest'
-import { citationEnd, findCitations } from '../../../../src/handoff/domain/citations/parse-citations.js'
+import { citationEnd, findCitations, readCitation } from '../../../../src/handoff/domain/citations/parse-citations.js'
 
 const isKnown = (path: string) => path === 'Makefile' || path === 'src/a.ts'
 /** What was taken for a citation, and the places in it. */
@@ -23,6 +23,11 @@ test.each<[string, string[][]]>([
   [`[[src/a.ts:${places(21)}]]`, []],
 ])('in %j', (text, expected) => {
   expect(found(text)).toEqual(expected)
+})
+
+test('without known files a path alone is no citation', () => {
+  expect(readCitation('[[src/a.ts]]', 0)).toBeNull()
+  expect(readCitation('[[src/a.ts:1]]', 0)).toMatchObject({ from: 0, to: 14 })
 })
 
 test('up to twenty places stand between one pair of brackets', () => {

@@ -1,4 +1,5 @@
 // A place for each question of one process: limits, fairness between callers, and places that are given back.
+import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import {
   type Admission,
@@ -81,6 +82,35 @@ describe('callers take turns', () => {
   })
 })
 
+describe('the turn of a caller', () => {
+  test('comes before the second question of another caller, also where positions are reported', async () => {
+    const admission = makeAdmission({ ...limits, sandboxes: 1 })
+    enter(admission, 'running')
+    const [first, second, other] = [enter(admission, 'a'), enter(admission, 'a'), enter(admission, 'b')]
+    await reported()
+    expect([first, second, other].map(({ positions }) => positions.at(-1))).toEqual([1, 3, 2])
+  })
+
+  test('follows what its questions use now, and then who was admitted last', async () => {
+    const admission = makeAdmission({ ...limits, sandboxes: 4 })
+    const running = ['a', 'a', 'a', 'b'].map((caller) => enter(admission, caller))
+    const [ofA, ofB] = [enter(admission, 'a'), enter(admission, 'b')]
+    await reported()
+    running[0]!.leave()
+    expect(await states([ofA, ofB])).toEqual(['waiting', 'admitted'])
+  })
+
+  test('does not depend on questions that are over', async () => {
+    const admission = makeAdmission({ ...limits, sandboxes: 1 })
+    const [before, running] = [enter(admission, 'a'), enter(admission, 'b')]
+    before.leave()
+    const [again, later] = [enter(admission, 'a'), enter(admission, 'c')]
+    await reported()
+    running.leave()
+    expect(await states([again, later])).toEqual(['admitted', 'waiting'])
+  })
+})
+
 describe('a comparison', () => {
   test('takes two sandboxes, and smaller questions do not pass it by', async () => {
     const admission = makeAdmission(limits)
@@ -109,6 +139,13 @@ describe('what is over a limit is refused at once', () => {
     expect(() => admission.enter('c', 1)).toThrow(expect.objectContaining(refused))
     running.leave()
     expect(await states([waiting, enter(admission, 'c')])).toEqual(['admitted', 'waiting'])
+  })
+
+  test('a small question beside a comparison that waits already', async () => {
+    const admission = makeAdmission({ ...limits, waiting: 1 })
+    const comparison = [enter(admission, 'a'), enter(admission, 'b', { sandboxes: 2 })]
+    expect(await states(comparison)).toEqual(['admitted', 'waiting'])
+    expect(() => admission.enter('c', 1)).toThrow(expect.objectContaining(refused))
   })
 
   test('no question may wait, and one is free', async () => {
@@ -151,6 +188,15 @@ describe('a question that is aborted', () => {
     expect(next.positions).toEqual([2, 1])
     running.leave()
     expect(await states([next])).toEqual(['admitted'])
+  })
+
+  test('or admitted leaves no listener', async () => {
+    const admission = makeAdmission({ ...limits, sandboxes: 1 })
+    const callers = ['a', 'b'].map((caller) => ({ caller, leaving: new AbortController() }))
+    const questions = callers.map(({ caller, leaving: { signal } }) => enter(admission, caller, { signal }))
+    callers[1]!.leaving.abort()
+    expect(await states(questions)).toEqual(['admitted', 'cancelled'])
+    expect(callers.map(({ leaving }) => getEventListeners(leaving.signal, 'abort'))).toEqual([[], []])
   })
 
   test('before it waits is not admitted', async () => {
