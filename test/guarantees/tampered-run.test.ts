@@ -31,6 +31,8 @@ beforeAll(async () => {
     'README.md': '# Clock\n\nTells the time.   \n\n\u00dcber die Zeit.\n',
     'config.env': `API_TOKEN=ghp_${'a1B2c3D4e5'.repeat(3)}F6g7h8\n`,
     'src/clock.ts': 'export function tellTime(): string {\r\n  return new Date().toISOString()\r\n}\r\n',
+    'docs/\u8bf4\u660e \u2603.md': 'Names have letters of any language.\n',
+    'docs/"quoted"\tname.md': 'They have quotes and tabs too.\n',
     'src/long name.ts': `import { tellTime } from './clock.js'\nconsole.log(tellTime(), '${'x'.repeat(500)}')\n`,
   })
   await using stack = await startLocalStack({ repositories: { [name]: repository.directory } })
