@@ -21,9 +21,11 @@ beforeAll(async () => {
   for (const [number, hour] of [2, 3, 4, 5, 6, 7, 8].entries()) {
     const before = await stack.repository.git('rev-parse', 'main')
     await stack.repository.git('update-ref', 'refs/heads/main', stack.repository.commits[0]!)
-    const head = await stack.repository.commit(
-      number === 5 ? { 'src/clock.ts': clock(1), 'logo.png': new Uint8Array([0, 2]) } : { 'src/clock.ts': clock(hour) },
-    )
+    const more: Record<number, Record<string, string | Uint8Array>> = {
+      5: { 'src/clock.ts': clock(1), 'logo.png': new Uint8Array([0, 2]) },
+      6: { 'src/alarm.ts': 'export function ring(): string {\n  return "ding"\n}\n' },
+    }
+    const head = await stack.repository.commit({ 'src/clock.ts': clock(hour), ...more[number] })
     heads.push(head)
     await stack.repository.git('update-ref', `refs/pull/${number + 1}/head`, head)
     await stack.repository.git('update-ref', 'refs/heads/main', before)
@@ -94,6 +96,8 @@ const unfolded = (text: string) =>
 
 test('leaves out the parts that an author switches off, and names a part that it does not know', async () => {
   await summarise(7)
+  await comment(7)
+  expect(body(7)).toContain('`src/alarm.ts` is new and defines `ring` (+3 −0)')
   await comment(7, { 'comment-parts': 'files, cost' })
   expect(body(7)).toMatch(/<summary>\d files?, /)
   expect(body(7)).not.toContain('depends on what changes')

@@ -40,6 +40,13 @@ function changedNames(listed: readonly string[], path: string): string[] {
   return row.includes('; ') ? row.slice(row.lastIndexOf('; ') + 2).split(', ') : []
 }
 
+/** What is said of a file by its status, and how its changed definitions follow. */
+const verbs: Record<string, [verb: string, joint: string]> & { changed: [string, string] } = {
+  added: ['is new', 'and defines'],
+  renamed: ['is moved and changed', 'in'],
+  changed: ['changes', 'in'],
+}
+
 function sentenceFor(pieces: readonly FileBlock[], listed: readonly string[]): string | undefined {
   const path = pieces[0]!.path
   const status = /^(added|renamed)\b/.exec(rowOf(listed, path))?.[1] ?? 'changed'
@@ -49,8 +56,8 @@ function sentenceFor(pieces: readonly FileBlock[], listed: readonly string[]): s
   const place = bestPlace(pieces, names)
   if (place === undefined) return undefined
   const said = saidBy(commentOf(place.file, place.index) ?? commentAt(place.file, place.index))
-  const verb = { added: 'is new', renamed: 'is moved and changed', changed: 'changes' }[status] ?? 'changes'
-  const what = names.length === 0 ? '' : ` in ${names.slice(0, 4).map(code).join(', ')}`
+  const [verb, joint] = verbs[status] ?? verbs.changed
+  const what = names.length === 0 ? '' : ` ${joint} ${names.slice(0, 4).map(code).join(', ')}`
   const comment = said === undefined ? '' : `; a comment there says: ${quoted(said)}`
   return `${code(path)} ${verb}${what}${size}${comment}. ${citation(place.file, [place.line])}`
 }
