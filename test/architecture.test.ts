@@ -320,6 +320,20 @@ test('no source file is longer than 300 lines', () => {
   expect(long).toEqual([])
 })
 
+test('a comment names only files that exist', () => {
+  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0')
+  const names = new Set(tracked.map((path) => path.slice(path.lastIndexOf('/') + 1)))
+  // `a/b.ts` and `src/a.ts` are examples of a path, `.test.ts` of an ending.
+  const isExample = (path: string) => /^(?:src\/)?(?:[a-z]|\*)(?:\/|\.ts)|^\./.test(path)
+  const wrong = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/^\s*(?:\/\/|\/?\*).*$/gm)]
+      .flatMap(([comment]) => comment.match(/[\w./*-]+\.(?:ts|mjs)\b/g) ?? [])
+      .filter((named) => !isExample(named) && !names.has(named.slice(named.lastIndexOf('/') + 1)))
+      .map((named) => `${path}: ${named}`),
+  )
+  expect(wrong).toEqual([])
+})
+
 /** Words that docs/architecture.md replaces, and pronouns that hide which component acts. */
 const replacedWords =
   /\b(?:whoever|nobody|somebody|anybody|everybody|told|ledger|guests?|house|halls?|doors?|crossings?|glances?)\b/gi

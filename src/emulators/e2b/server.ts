@@ -1,12 +1,13 @@
 // The local E2B cloud: a control plane and, behind one edge, a machine for each sandbox, as far as the unmodified SDK asks for it.
 //
-//   account    what the account may do          sandbox    one machine: its clock and its end
-//   control    machines and templates           commands   what runs in it
-//   templates  the builder, which builds nothing files, watch  its files
-//   base       E2B's own template, with neither Node nor drive9
-//   edge       which machine, which service     home       its directories; what is not isolated
-//   lifecycle-webhooks   events of sandboxes, signed
-//   wire       how a refusal and a stream look  processes, guard  that nothing outlives it
+//   account.ts            what the account may do
+//   control-plane.ts      creates, lists and ends sandboxes, and their templates
+//   templates.ts, base-template.ts   the builder, which builds nothing, and E2B's own template, with neither Node nor drive9
+//   envd.ts, commands.ts  finds the sandbox of a request, and what runs in it
+//   sandbox.ts, sandbox-directory.ts   one sandbox: its clock, its end, its directories, and what is not isolated
+//   lifecycle-webhooks.ts events of sandboxes, signed
+//   connect-protocol.ts   how an error and a stream look
+//   processes.ts, clean-up.ts   no process outlives its sandbox
 //
 // A sandbox here is a directory, an environment and some processes, not a container: it is for programs one trusts.
 import { spawn } from 'node:child_process'

@@ -1,12 +1,12 @@
 // A model's service on loopback: `/v1/chat/completions` and `/v1/models`, as OpenAI-compatible servers have them. It really reads the
 // prompt and answers from it, by quoting: no model is behind it, and its name says so wherever it is recorded.
 //
-//   models                                     which models there are, and what each simulates
-//   parse-prompt, find-relevant-lines          read the prompt and find what the question is about
-//   write-*                                    write the reply to each kind of task
-//   behaviour, forged-citations, prompt-injection   faults that a test can switch on
-//   validate-*, truncate-prompt, prompt-cache, serial-queue   rules that differ between models
-//   send-reply                                 sends the reply, whole or as a stream
+//   models.ts             which models there are, and what each simulates
+//   parse-prompt.ts, find-relevant-lines.ts   read the prompt and find what the question is about
+//   write-reply.ts        writes the reply to each kind of task, by the other files of that kind
+//   behaviour.ts, forged-citations.ts, prompt-injection.ts   faults that a test can switch on
+//   validate-request.ts, truncate-prompt.ts, prompt-cache.ts, serial-queue.ts   rules that differ between models
+//   send-reply.ts         sends the reply, whole or as a stream
 import type { ServerResponse } from 'node:http'
 import { freshId, json, type LocalServer, type RecordedRequest, type Reply, startServer } from '../faulty-server.js'
 import { type ActiveBehaviours, type Behaviour, makeBehaviours, type When } from './behaviour.js'

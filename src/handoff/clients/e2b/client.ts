@@ -1,10 +1,13 @@
 // Client of E2B: sandboxes, by its unmodified SDK.
 //
-//   service   one account: how calls are made, machines found and killed
-//   options   what an account may refuse         create    making a machine, and never two
-//   machine   commands, and the end              prepare   a sandbox of base made ready
-//   errors    the one table                      programs  what is installed, here and in the template
-//   release   which drive9 program
+//   sdk-calls.ts         one account: how calls are made, sandboxes found and killed
+//   create-sandbox.ts    creates a sandbox, and never two
+//   sandbox.ts           its commands, files and end
+//   keep-alive.ts        renews its lifetime while its owner lives
+//   network-options.ts   what it may reach
+//   build-template.ts, install-scripts.ts, release.ts   what is installed in it
+//   lifecycle-webhook.ts events that E2B signs
+//   errors.ts            what a failure of E2B means
 
 import type { Sandbox as SdkSandbox } from 'e2b'
 import { HandoffError, ignoreFailure, isHandoffError } from '../../domain/errors.js'

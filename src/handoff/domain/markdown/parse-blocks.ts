@@ -1,5 +1,5 @@
 // Reads Markdown into blocks, as CommonMark does wherever that matters to a reader. Safety does not rest on this: what is written out again is
-// safe whatever was read (see safe-markdown.ts), so where the rules are intricate the simpler reading wins.
+// safe whatever was read (see sanitize.ts), so where the rules are intricate the simpler reading wins.
 
 export type Block =
   | { kind: 'paragraph'; text: string }

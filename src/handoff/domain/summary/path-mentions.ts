@@ -1,4 +1,4 @@
-// Finds paths in a model's text, bare (`src/a.ts:10`) or in a code span. verify-paths.ts checks whether they exist.
+// Finds paths in a model's text, bare (`src/a.ts:10`) or in a code span. correct-paths.ts checks whether they exist.
 
 export interface Mention {
   start: number
