@@ -4,7 +4,8 @@
 // Nothing is repeated that would have ended otherwise: what the program would read (the clone's address, the artifacts with their hashes) is asked
 // for first, with the token of the task. If one of these calls fails, the real program runs. Only whole runs are recorded.
 //
-// A script comes first on the sandboxes' PATH as `node`. It asks the test's process what to do. Each other Node program runs as it is.
+// A script comes first on the sandboxes' PATH as `node`. It asks the test's process what to do. Each other Node program runs as it is. Another is
+// `drive9`, because a mount begins beside the program.
 import { createHash, randomUUID } from 'node:crypto'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -36,6 +37,7 @@ export async function startRepeatedPrograms(options: RepeatedProgramsOptions = {
   chmodSync(folder, 0o755)
   const server = createServer((socket) => void serve(socket, options))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  writeFileSync(join(folder, 'drive9'), mountScript, { mode: 0o755 })
   writeFileSync(join(folder, 'node'), script((server.address() as AddressInfo).port), { mode: 0o755 })
   return {
     folder,
@@ -46,15 +48,27 @@ export async function startRepeatedPrograms(options: RepeatedProgramsOptions = {
   }
 }
 
+/** The mount that begins beside a program waits for whether the program runs. */
+const mountScript = `#!/bin/bash
+if [ -f program.mjs ]; then
+  mkfifo "$TMPDIR/mount" 2> /dev/null
+  read -r wanted < "$TMPDIR/mount"
+  [ "$wanted" = yes ] || exit 0
+fi
+PATH=\${PATH#*:} exec drive9 "$@"
+`
+
 const script = (port: number) => `#!/bin/bash
 [ "$*" = program.mjs ] || exec ${process.execPath} "$@"
 exec 3<> "/dev/tcp/127.0.0.1/${port}" || exit 1
+tell_mount() { [ -z "$DRIVE9_REMOTE" ] || { mkfifo "$TMPDIR/mount" 2> /dev/null; echo "$1" > "$TMPDIR/mount"; }; }
 printf '%s\\0' "$(sha256sum < program.mjs)" "$DRIVE9_API_KEY" "$HANDOFF_CLONE_TOKEN" "$HANDOFF_TASK" >&3
 while read -r doing <&3; do
   case $doing in
-    repeat) exec cat <&3 ;;
+    repeat) tell_mount no; exec cat <&3 ;;
     task) IFS= read -r -d '' HANDOFF_TASK <&3; export HANDOFF_TASK ;;
     run)
+      tell_mount yes
       ${process.execPath} program.mjs 3>&- | tee "$TMPDIR/output"
       code=\${PIPESTATUS[0]}
       { cat "$TMPDIR/output"; printf '\\0'; } >&3

@@ -37,6 +37,7 @@ export async function startScriptedProgram(): Promise<ScriptedProgram> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   writeFileSync(join(folder, 'node'), script, { mode: 0o755 })
+  writeFileSync(join(folder, 'drive9'), mountScript, { mode: 0o755 })
   const text = (waitMs: number) => `// quick ${port} ${waitMs}\n`
   return {
     can(change) {
@@ -64,6 +65,12 @@ printf '%s\\0' "$wait" "$HANDOFF_TASK" "$DRIVE9_API_KEY" >&3
 read -r code <&3
 cat <&3
 exit "\${code:-1}"
+`
+
+/** The mount that begins beside the program is left out. */
+const mountScript = `#!/bin/bash
+[ -f program.mjs ] && read -r _ quick _ < program.mjs && [ "$quick" = quick ] && exit 0
+PATH=\${PATH#*:} exec drive9 "$@"
 `
 
 interface Task {

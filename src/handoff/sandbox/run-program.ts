@@ -40,7 +40,7 @@ export async function runProgram(sandbox: Sandbox, run: ProgramRun): Promise<voi
   const { exitCode, stderrTail } = await sandbox.run(
     await commandFor(run.program, run.task.task === 'summarise' ? 'survey' : 'search'),
     {
-      environment: { ...run.secrets, HANDOFF_TASK: JSON.stringify(run.task) },
+      environment: { ...run.secrets, ...mountBegun(run.task), HANDOFF_TASK: JSON.stringify(run.task) },
       timeoutMs: run.timeoutMs,
       onOutput: reader.push,
       signal: run.signal,
@@ -57,6 +57,16 @@ const commands = {
   search: new WeakMap<LoadProgram, Promise<string>>(),
 }
 
+/** The first search mounts. Its mount takes longer than Node to start, so the shell begins it; the program reads how it ended. */
+const mountBeside =
+  'exec 2>&1; [ -z "$DRIVE9_REMOTE" ] || { unset HANDOFF_TASK; mkdir -p "$HOME/run"; ' +
+  'drive9 mount --profile=none --no-supervise --read-only --server "$DRIVE9_SERVER" ":$DRIVE9_REMOTE" "$HOME/run"; echo "exit $?"; }'
+
+function mountBegun(task: ProgramTask): Record<string, string> {
+  if (task.task !== 'find' || task.again) return {}
+  return { DRIVE9_SERVER: task.mount.server, DRIVE9_REMOTE: task.mount.remote }
+}
+
 /** The command contains the program, compressed, because a command may have 128 KiB. Nothing in it depends on any input. */
 function commandFor(program: LoadProgram, name: ProgramName): Promise<string> {
   const known = commands[name].get(program)
@@ -65,9 +75,10 @@ function commandFor(program: LoadProgram, name: ProgramName): Promise<string> {
     const packed = (await compress(text, { level: 9 })).toString('base64')
     return [
       'umask 022 && mkdir -p "$HOME/handoff" && cd "$HOME/handoff" &&',
-      "base64 -d <<'END' | gunzip > program.mjs && exec node program.mjs",
+      "base64 -d <<'END' | gunzip > program.mjs &&",
       packed.replace(/.{1000}/g, '$&\n'),
       'END',
+      name === 'search' ? `exec node program.mjs < <(${mountBeside})` : 'exec node program.mjs',
     ].join('\n')
   })
   commands[name].set(program, made)

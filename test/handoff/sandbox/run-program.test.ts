@@ -6,7 +6,8 @@ import type { ProgramRecord } from '../../../src/handoff/domain/sandbox-protocol
 import { type LoadProgram, type ProgramName, runProgram } from '../../../src/handoff/sandbox/run-program.js'
 
 const secret = 'token-of-the-mount-0123456789'
-const task = { task: 'find', question: '$(whoami)' } as unknown as ProgramTask
+const mount = { server: 'https://drive.example/$(id)', remote: '/runs/$(pwd)' }
+const task = { task: 'find', question: '$(whoami)', mount } as unknown as ProgramTask
 type Run = Parameters<Sandbox['run']>
 
 /** A sandbox whose program prints these lines and ends so. */
@@ -14,7 +15,7 @@ async function ended(
   lines: object[],
   end: { exitCode?: number; stderrTail?: string } = {},
   program = anyProgram,
-  work: ProgramTask['task'] = 'find',
+  more: Partial<ProgramTask> = {},
 ) {
   const records: ProgramRecord[] = []
   const commands: Run[] = []
@@ -28,7 +29,7 @@ async function ended(
   } as Partial<Sandbox> as Sandbox
   const running = runProgram(sandbox, {
     program,
-    task: { ...task, task: work } as ProgramTask,
+    task: { ...task, ...more } as ProgramTask,
     secrets: { DRIVE9_API_KEY: secret },
     timeoutMs: 7,
     signal: new AbortController().signal,
@@ -57,10 +58,19 @@ test('a program that says so is done; its records are handed on, and the last on
 test('secrets and the task are in the environment, and nothing of them in the command', async () => {
   const { commands } = await ended([done])
   const [command, { environment, timeoutMs }] = commands[0]!
-  expect(environment).toEqual({ DRIVE9_API_KEY: secret, HANDOFF_TASK: JSON.stringify(task) })
+  const began = { DRIVE9_SERVER: mount.server, DRIVE9_REMOTE: mount.remote }
+  expect(environment).toEqual({ DRIVE9_API_KEY: secret, ...began, HANDOFF_TASK: JSON.stringify(task) })
   expect(timeoutMs).toBe(7)
-  expect(command).not.toMatch(/whoami|token-of/)
+  expect(command).not.toMatch(/whoami|token-of|example|\(id|\(pwd/)
   expect(Math.max(...command.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(1_000)
+})
+
+test.each<[string, Partial<ProgramTask>]>([
+  ['of a further round', { again: true }],
+  ['of a survey', { task: 'summarise' }],
+])('the shell begins no mount for a program %s', async (_, more) => {
+  const { commands } = await ended([done], {}, anyProgram, more)
+  expect(Object.keys(commands[0]![1].environment)).toEqual(['DRIVE9_API_KEY', 'HANDOFF_TASK'])
 })
 
 test('a program is loaded and packed once', async () => {
@@ -70,7 +80,7 @@ test('a program is loaded and packed once', async () => {
   expect(loaded.length).toBeLessThanOrEqual(1)
   await ended([done], {}, async (name) => anyProgram(name))
   expect(loaded.at(-1)).toBe('search')
-  await ended([done], {}, async (name) => anyProgram(name), 'summarise')
+  await ended([done], {}, async (name) => anyProgram(name), { task: 'summarise' })
   expect(loaded.at(-1)).toBe('survey')
 })
 

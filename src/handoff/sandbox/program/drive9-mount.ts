@@ -17,7 +17,7 @@ import {
   readLogReason,
 } from './drive-failure.js'
 import { emit, ProgramError } from './emit-record.js'
-import { runCommand } from './spawn.js'
+import { type CommandResult, runCommand } from './spawn.js'
 import { openUntrusted } from './untrusted-file.js'
 
 export interface Mount {
@@ -30,14 +30,20 @@ export interface Mount {
   release(): Promise<void>
 }
 
-export async function mount(task: MountTask, home: string, token: string, readOnly: boolean): Promise<Mount> {
+/** With `begun` the mount is read-only, and its first attempt is under way. */
+export async function mount(
+  task: MountTask,
+  home: string,
+  token: string,
+  begun?: Promise<CommandResult>,
+): Promise<Mount> {
   const path = join(home, 'run')
   const environment = { DRIVE9_API_KEY: token, DRIVE9_SERVER: task.server }
   const drive9 = (args: string[], timeoutMs = 180_000) => runCommand('drive9', args, home, { environment, timeoutMs })
   await mkdir(path, { recursive: true })
-  const log = await startMount(task, path, drive9, readOnly)
+  const log = await startMount(task, path, drive9, begun)
   // A reader checks every file by its hash. A writer must know at once that the mount accepts files.
-  if (!readOnly) {
+  if (!begun) {
     const healthy = await drive9(['mount', 'health', path])
     if (healthy.exitCode !== 0)
       throw createDriveError('mount-failed', 'the mount is not healthy', lastReason(healthy.stderr), healthy.exitCode)
@@ -105,11 +111,12 @@ async function startMount(
   task: MountTask,
   path: string,
   drive9: MountedDrive['drive9'],
-  readOnly: boolean,
+  begun: Promise<CommandResult> | undefined,
 ): Promise<string | undefined> {
-  const flags = ['--profile=none', '--no-supervise', '--server', task.server, ...(readOnly ? ['--read-only'] : [])]
+  const flags = ['--profile=none', '--no-supervise', '--server', task.server, ...(begun ? ['--read-only'] : [])]
   for (let attempt = 1; ; attempt += 1) {
-    const { exitCode, stderr } = await drive9(['mount', ...flags, `:${task.remote}`, path])
+    const first = attempt === 1 ? begun : undefined
+    const { exitCode, stderr } = await (first ?? drive9(['mount', ...flags, `:${task.remote}`, path]))
     const log = /\blog: (\/[^)\n]{1,1000})\)/.exec(stderr)?.[1]
     if (exitCode === 0) return log
     const reason = (await readLogReason(log)) ?? lastReason(stderr)
@@ -117,6 +124,18 @@ async function startMount(
       throw createDriveError('mount-failed', 'drive9 did not mount the run directory', reason, exitCode)
     await new Promise((again) => setTimeout(again, 500))
   }
+}
+
+/** How the mount ended that the shell began: what drive9 printed, and a last line with its exit code. */
+export async function readBegunMount(): Promise<CommandResult> {
+  let stderr = ''
+  for await (const text of process.stdin.setEncoding('utf8')) {
+    stderr += text
+    const exitCode = /^exit (\d{1,3})\n/m.exec(stderr)?.[1]
+    // The process behind the mount may keep the pipe open.
+    if (exitCode !== undefined) return { exitCode: Number(exitCode), stdout: '', stderr }
+  }
+  return { exitCode: -1, stdout: '', stderr }
 }
 
 /** A dead mount is a plain directory; only the right directory contains the marker. */

@@ -1,4 +1,4 @@
-// The program in Sandbox B. It mounts read-only; beside that it searches the commit by the index that Sandbox A made, and reads only the ranges of
+// The program in Sandbox B. The shell that starts it begins a read-only mount; beside that it searches the commit by the index that Sandbox A made, and reads only the ranges of
 // the stored clone that it needs. Without an index, or where something in it does not fit, it fetches and unpacks the clone and searches that in a child
 // process. No result leaves before the mount has shown the sealed directory. A follow-up round uses what is there.
 import { existsSync } from 'node:fs'
@@ -10,7 +10,7 @@ import type { FindTask } from '../../domain/sandbox-protocol.js'
 import { type DirectoryWords, decodeSummaryRecord } from '../../domain/summary/summary-record.js'
 import type { Outline } from '../../domain/survey.js'
 import { awaitedLater } from '../../util/abort.js'
-import { fetchArtifact, mount } from './drive9-mount.js'
+import { fetchArtifact, mount, readBegunMount } from './drive9-mount.js'
 import { emit, timeStep } from './emit-record.js'
 import { adoptObjects, unpack } from './git-clone.js'
 import { type Secrets, startProgram, unknownWork } from './main.js'
@@ -26,7 +26,7 @@ import { cloneDirectory, homeDirectory, prepareWorkDirectory, workDirectory } fr
 
 async function runSearch(task: FindTask, secrets: Secrets): Promise<void> {
   // A read-only mount loses no data and ends with its sandbox.
-  const mounting = () => timeStep('mount', () => mount(task.mount, homeDirectory, secrets.drive, true))
+  const mounting = () => timeStep('mount', () => mount(task.mount, homeDirectory, secrets.drive, readBegunMount()))
   const proven = awaitedLater(task.again ? Promise.resolve() : mounting())
   const searched = timeStep('find', () => searchStored(task, secrets.drive)).catch(() => undefined)
   const shown = searched.then(async (found) => {

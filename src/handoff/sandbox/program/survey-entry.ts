@@ -95,7 +95,7 @@ async function addPlainFiles(task: SummariseTask, mounted: Mount): Promise<void>
 /** An unsuitable drive9 program explains a failed mount better than the mount's own error does. */
 async function mountRecognizedDrive(task: SummariseTask, secrets: Secrets): Promise<Mount> {
   const identified = identifyDrive9(homeDirectory)
-  const mounting = mount(task.mount, homeDirectory, secrets.drive, false).catch(async (error: unknown) => {
+  const mounting = mount(task.mount, homeDirectory, secrets.drive).catch(async (error: unknown) => {
     await identified
     throw error
   })

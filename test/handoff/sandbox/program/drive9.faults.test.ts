@@ -313,6 +313,31 @@ exec "$real" "$@"`)
     })
   }, 30_000)
 
+  test.each<[string, string, object | string]>([
+    ['fails is begun once more', `mkdir "$HOME/failed-once" 2>/dev/null || exec "$real" "$@"`, 'done'],
+    [
+      'fails twice ends the search with its reason',
+      '',
+      { code: 'drive', message: expect.stringContaining('starting') },
+    ],
+    ['leaves a process that keeps its output open is used', `"$real" "$@"; code=$?; sleep 60 & exit $code`, 'done'],
+  ])(
+    'a mount that %s',
+    async (_, script, outcome) => {
+      const path = wrapper(`case "$*" in
+mount*--read-only*) ${script}
+  echo 'fs: starting' >&2; exit 1 ;;
+esac
+exec "$real" "$@"`)
+      await using one = await stack([path, programFolder])
+      const { task, directory } = await sealed(one)
+      expect((await find(one, task, directory)).outcome).toEqual(
+        typeof outcome === 'string' ? outcome : expect.objectContaining(outcome),
+      )
+    },
+    30_000,
+  )
+
   test('nothing that was found leaves before the mount has shown the sealed directory', async () => {
     const path = wrapper(`[ "$1" = mount ] || exec "$real" "$@"
 case "$*" in *--read-only*) sleep 3; exit 0 ;; esac
