@@ -118,7 +118,7 @@ test.each<[string, number]>([
 test('a service does not wait for the end of a sandbox that it opens in vain', async () => {
   await using process = await clouds.process({ patient: true })
   const { sandboxes } = clouds.clouds
-  sandboxRule({ method: 'POST', path: /^\/v2\/sandboxes$/, fault: { kind: 'delay', milliseconds: 600 } })
+  sandboxRule({ method: 'POST', path: /^\/v2\/sandboxes$/, fault: { kind: 'delay', milliseconds: 3_000 } })
   drive({ method: 'PUT', path: /analysis\/qa\//, fault: { kind: 'delay', milliseconds: 100 } })
   const before = sandboxes.sandboxes.length
   const left: Promise<unknown>[] = []
