@@ -79,150 +79,84 @@ const scripts: readonly (readonly [first: number, last: number, perRun: number, 
 const perTwoBytes = 1.1
 const perThreeBytes = 2.8
 
-const blank = 0
-const digit = 1
-const small = 2
-const capital = 3
-const sign = 4
-const accented = 5
-const foreign = 6
-type Class =
-  | typeof blank
-  | typeof digit
-  | typeof small
-  | typeof capital
-  | typeof sign
-  | typeof accented
-  | typeof foreign
-
-const asciiClasses = Array.from({ length: 128 }, (_, code): Class => {
-  const character = String.fromCharCode(code)
-  if (/\s/.test(character)) return blank
-  if (/\d/.test(character)) return digit
-  if (/[a-z]/.test(character)) return small
-  return /[A-Z]/.test(character) ? capital : sign
-})
-
-function classOf(code: number): Class {
-  if (code < 128) return asciiClasses[code]!
-  if ((code >= 0xc0 && code <= 0x24f && code !== 0xd7 && code !== 0xf7) || (code >= 0x1e00 && code <= 0x1eff))
-    return accented
-  return code === 0xa0 ? blank : foreign
-}
-
-const isLetter = (kind: Class) => kind === small || kind === capital || kind === accented || kind === foreign
+/** A word of Latin letters, in which only the first letters are capitals; digits; blanks; signs; one code unit of another script. */
+const pieces = /([A-Z]*[a-zÀ-ÖØ-öø-ɏḀ-ỿ]+|[A-Z]+)|(\d+)|([\t-\r \xa0]+)|([\0-\x08\x0e-\x1f!-/:-@[-`{-\x7f]+)|[\s\S]/g
+const letter = /[^\0-@[-`{-\x7f\xa0]/
+const lastSign = /[\0-\x08\x0e-\x1f!-/:-@[-`{-\x7f]/
+const lineBreaks = /^[\r\n]+/
 
 /** About as many tokens as o200k makes of the text: see the table above. */
 export function estimateTokens(text: string): number {
   let tokens = 0
-  for (let at = 0; at < text.length; ) {
-    const kind = classOf(text.charCodeAt(at))
-    const end = kind === foreign ? at + 1 : endOfPiece(text, at, kind)
-    tokens += costOf(text, at, end, kind)
-    at = end
+  for (const { 0: piece, 1: word, 2: digits, 3: blanks, 4: signs, index } of text.matchAll(pieces)) {
+    const next = text[index + piece.length] ?? ''
+    const before = text[index - 1] ?? ''
+    if (word !== undefined) tokens += costOfWord(word)
+    else if (digits !== undefined) tokens += Math.ceil(digits.length / 3)
+    else if (blanks !== undefined) tokens += costOfBlanks(blanks, before, next)
+    // A single sign before a word is part of the word, unless a space stands before it.
+    else if (signs?.length === 1 && before !== ' ' && letter.test(next))
+      tokens += letter.test(text[index + 2] ?? '') ? cost.leadingSign : 0
+    else tokens += signs === undefined ? costOfForeign(piece, before) : costOfSigns(signs)
   }
   return Math.min(Math.ceil(tokens * margin), Buffer.byteLength(text))
 }
 
-function endOfPiece(text: string, at: number, kind: Class): number {
-  if (kind === small || kind === capital || kind === accented) return endOfWord(text, at)
-  let end = at + 1
-  while (end < text.length && classOf(text.charCodeAt(end)) === kind) end += 1
-  return end
-}
-
-/** Capitals, then small letters: a capital after a small letter begins the next word. */
-function endOfWord(text: string, at: number): number {
-  let end = at
-  while (end < text.length && classOf(text.charCodeAt(end)) === capital) end += 1
-  for (; end < text.length; end += 1) {
-    const kind = classOf(text.charCodeAt(end))
-    if (kind !== small && kind !== accented) break
-  }
-  return end
-}
-
-function costOf(text: string, at: number, end: number, kind: Class): number {
-  if (kind === blank) return costOfBlanks(text, at, end)
-  if (kind === digit) return Math.ceil((end - at) / 3)
-  if (kind === sign) return costOfSigns(text, at, end)
-  return kind === foreign ? costOfForeign(text, at) : costOfWord(text, at, end)
-}
-
-function costOfWord(text: string, at: number, end: number): number {
+function costOfWord(word: string): number {
   let rarePairs = 0
   let capitals = 0
   let accents = 0
   let before = -1
-  for (let index = at; index < end; index += 1) {
-    const code = text.charCodeAt(index)
-    const letter = code < 128 ? (code | 32) - 97 : -1
-    if (letter < 0) accents += 1
+  for (let index = 0; index < word.length; index += 1) {
+    const code = word.charCodeAt(index)
+    const place = code < 128 ? (code | 32) - 97 : -1
+    if (place < 0) accents += 1
     else if (code < 97) capitals += 1
-    if (before >= 0 && letter >= 0 && ((commonPairs[before]! >> letter) & 1) === 0) rarePairs += 1
-    before = letter
+    if (before >= 0 && place >= 0 && ((commonPairs[before]! >> place) & 1) === 0) rarePairs += 1
+    before = place
   }
-  const length = end - at
   return (
     1 +
     cost.rarePair * rarePairs +
-    cost.laterLetter * Math.max(0, length - 6) +
+    cost.laterLetter * Math.max(0, word.length - 6) +
     cost.laterCapital * Math.max(0, capitals - 2) +
-    (capitals > 1 && capitals < length ? cost.mixedCase : 0) +
+    (capitals > 1 && capitals < word.length ? cost.mixedCase : 0) +
     cost.accent * accents
   )
 }
 
-function costOfSigns(text: string, at: number, end: number): number {
-  // A single sign before a word is part of the word, unless a space stands before it.
-  const single = end - at === 1 && text[at - 1] !== ' '
-  if (single && startsWord(text, end)) return startsWord(text, end + 1) ? cost.leadingSign : 0
+function costOfSigns(signs: string): number {
   let tokens = 1
-  for (let index = at + 2; index < end; index += 1) {
-    if (text[index] !== text[index - 1]) tokens += cost.otherSign
-    else tokens += '#*-./=_~%+!'.includes(text[index]!) ? cost.sameRulerSign : cost.sameSign
+  for (let index = 2; index < signs.length; index += 1) {
+    if (signs[index] !== signs[index - 1]) tokens += cost.otherSign
+    else tokens += '#*-./=_~%+!'.includes(signs[index]!) ? cost.sameRulerSign : cost.sameSign
   }
   return tokens
 }
 
-const startsWord = (text: string, at: number) => at < text.length && isLetter(classOf(text.charCodeAt(at)))
-
 /** Line breaks are one token and indentation another; the last space belongs to the word or sign that follows. */
-function costOfBlanks(text: string, from: number, end: number): number {
-  let at = from
+function costOfBlanks(blanks: string, before: string, next: string): number {
   // Line breaks right after a sign belong to it.
-  if (at > 0 && classOf(text.charCodeAt(at - 1)) === sign) while (at < end && isLineBreak(text[at])) at += 1
-  let indent = end
-  while (indent > at && !isLineBreak(text[indent - 1])) indent -= 1
-  return costOfLineBreaks(text, at, indent) + costOfIndent(text, indent, end)
-}
-
-const isLineBreak = (character: string | undefined) => character === '\n' || character === '\r'
-
-function costOfLineBreaks(text: string, at: number, end: number): number {
-  if (at === end) return 0
+  const rest = lastSign.test(before) ? blanks.replace(lineBreaks, '') : blanks
+  const indent = Math.max(rest.lastIndexOf('\n'), rest.lastIndexOf('\r')) + 1
   let changes = 0
-  for (let index = at + 1; index < end; index += 1) if (text[index] !== text[index - 1]) changes += 1
-  return 1 + Math.max(0, changes - 1) / 4 + Math.floor((end - at - changes) / 8) / 2
+  for (let index = 1; index < indent; index += 1) if (rest[index] !== rest[index - 1]) changes += 1
+  const breaks = indent === 0 ? 0 : 1 + Math.max(0, changes - 1) / 4 + Math.floor((indent - changes) / 8) / 2
+  const length = rest.length - indent
+  if (length === 0) return breaks
+  const run = length > 1 ? 1 + Math.floor(length / (rest[indent] === ' ' ? 64 : 16)) : 0
+  if (rest.endsWith(' ')) return breaks + run + (next === '' || /\d/.test(next) ? 1 : 0)
+  return breaks + run + (letter.test(next) ? cost.leadingSign : 1)
 }
 
-function costOfIndent(text: string, at: number, end: number): number {
-  const length = end - at
-  if (length === 0) return 0
-  const run = length > 1 ? 1 + Math.floor(length / (text[at] === ' ' ? 64 : 16)) : 0
-  const next = end < text.length ? classOf(text.charCodeAt(end)) : digit
-  if (text[end - 1] === ' ') return run + (next === digit ? 1 : 0)
-  return run + (isLetter(next) ? cost.leadingSign : 1)
-}
-
-function costOfForeign(text: string, at: number): number {
-  const code = text.charCodeAt(at)
-  const before = at > 0 ? text.charCodeAt(at - 1) : 0
+function costOfForeign(character: string, before: string): number {
+  const code = character.charCodeAt(0)
   const script = scripts.find(([first, last]) => code >= first && code <= last)
   if (script === undefined) return code < 0x800 ? perTwoBytes : perThreeBytes
   const [first, last, perRun, perLetter] = script
-  const isRule = before === code && first === 0x2070
-  return (before >= first && before <= last ? 0 : perRun) + (isRule ? perLetter / 4 : perLetter)
+  const codeBefore = before === '' ? 0 : before.charCodeAt(0)
+  const isRule = before === character && first === 0x2070
+  return (codeBefore >= first && codeBefore <= last ? 0 : perRun) + (isRule ? perLetter / 4 : perLetter)
 }
 
 /** The estimate for a model by its name. A model whose vocabulary is not o200k gets a margin. */
