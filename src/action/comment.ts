@@ -2,7 +2,7 @@
 // marked. This job may write to GitHub, so it starts no sandbox, clones nothing and asks no model: it reads the run that another job sealed.
 import {
   changeComment,
-  correctComments,
+  correctedComment,
   correctionsOf,
   fitMarkdown,
   markStaleComments,
@@ -72,7 +72,7 @@ async function renderComment(
     partial: handoff.partial,
   })
   const ofSummary = corrections.filter(({ answer }) => answer === undefined)
-  const [body = ''] = correctComments([`${summaryMarker}\n${text}`], ofSummary, linkPlace(job))
+  const body = correctedComment(`${summaryMarker}\n${text}`, ofSummary, linkPlace(job))
   return fitMarkdown(body, commentBytes)
 }
 

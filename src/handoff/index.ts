@@ -31,7 +31,7 @@ export { changeComment, changeSections, changeSize } from './domain/change/rende
 export { type CorrectCommand, parseCorrectCommand, type ShownCorrection } from './domain/corrections/correction.js'
 export {
   type CorrectionData,
-  correctComments,
+  correctedComment,
   correctionData,
   correctionsMarkdown,
   placeCorrections,
@@ -112,8 +112,8 @@ export {
 export { planPrune, prune } from './workflows/prune/prune.js'
 export type { PruneItem, PrunePlan, PruneRequest, PruneResult } from './workflows/prune/types.js'
 export {
+  answerComment,
   answerInComment,
-  commentParts,
   progressText,
   type RunPlace,
   type ThreadQuestion,

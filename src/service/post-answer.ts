@@ -15,26 +15,12 @@ export async function postOnPull(
   const place = placeOf(app.settings.github, run.handoff)
   const onNotice = (text: string) => ports.emit({ type: 'notice', text })
   const commenting = { github, redact, place, signal, repository, about: { pull }, onNotice }
-  const parts = await product.commentParts(commenting, { record, reused, corrections })
-  const urls: string[] = []
-  for (const [index, part] of parts.entries()) {
-    const marker = product.writeAnswerMarker({ id: record.id, part: index + 1, run: record.run })
-    urls.push(await ensureOnce(github, { kind: 'issue', repository, number: pull }, marker, part, signal))
-  }
-  return { url: urls[0] ?? '' }
-}
-
-/** Creates or updates the comment with this marker. Returns its address. */
-async function ensureOnce(
-  github: product.GitHub,
-  thread: product.Thread,
-  marker: string,
-  text: string,
-  signal: AbortSignal,
-): Promise<string> {
+  const text = await product.answerComment(commenting, { record, reused, corrections })
+  const marker = product.writeAnswerMarker(record)
   const body = `${marker}\n${text}`
+  const thread = { kind: 'issue' as const, repository, number: pull }
   const { comment } = await github.ensureComment(thread, { marker, body }, { signal })
-  const { kind, repository, id } = comment
+  const { kind, id, url } = comment
   if (comment.body !== body) await github.updateComment({ kind, repository, id }, body, { signal })
-  return comment.url
+  return { url }
 }

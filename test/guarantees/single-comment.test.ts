@@ -95,7 +95,7 @@ function conversation(
     target,
     question: 'why?',
     answer: async () => 'Because.',
-    render: (answer) => [answer],
+    render: (answer) => answer,
     shown: () => ({ run: `${'a'.repeat(40)}-run`, id: 'b'.repeat(32) }),
     harmless: (text) => text,
     clock: systemClock,
@@ -116,7 +116,7 @@ test('if GitHub loses any reply, a stale answer has one mark, and none after the
     await using github = await startGitHub()
     const repository = github.addRepository({ name: 'octo/tools', directory: folder.directory })
     const pull = github.addPull(repository, { head: { ref: 'main', sha: second! } })
-    const body = `${writeAskMarker({ question: seed + 1, part: 1, state: 'done', answer: record })}\n${shown}`
+    const body = `${writeAskMarker({ question: seed + 1, state: 'done', answer: record })}\n${shown}`
     const comment = github.addComment(repository, pull.number, 'github-actions[bot]', body)
     const token = github.issueToken({ permissions: { contents: 'read', pull_requests: 'write' } })
     const mark = () =>

@@ -24,21 +24,21 @@ export interface AnswerName {
 interface AskMarker {
   /** The id of the comment with the question. */
   question: number
-  /** From 1; a long answer continues in further comments. */
+  /** 1; answers of earlier versions continued in further comments. */
   part: number
   state: ConversationState
   /** With `done`. Absent in comments of earlier versions. */
   answer?: AnswerName
 }
 
-/** The start of every marker of this question, or of one part of its answer. */
-export function askPrefix(question: number, part?: number): string {
-  const prefix = `${start}ask v=1 comment=${question} `
-  return part === undefined ? prefix : `${prefix}part=${part} `
-}
+/** The start of every marker of this question. */
+export const askPrefix = (question: number): string => `${start}ask v=1 comment=${question} `
 
-export function writeAskMarker({ question, part, state, answer }: AskMarker): string {
-  return `${askPrefix(question, part)}state=${state}${answer ? ` run=${answer.run} id=${answer.id}` : ''} -->`
+/** The start of the marker of its answer. */
+export const answerPrefix = (question: number): string => `${askPrefix(question)}part=1 `
+
+export function writeAskMarker({ question, state, answer }: Omit<AskMarker, 'part'>): string {
+  return `${answerPrefix(question)}state=${state}${answer ? ` run=${answer.run} id=${answer.id}` : ''} -->`
 }
 
 const askPattern =
@@ -54,36 +54,18 @@ export function readAskMarker(body: string): AskMarker | null {
 
 // ── an answer without a question comment ──────────────────────────────────────────────────────────────────────────────────────────
 
-interface AnswerMarker extends AnswerName {
-  /** From 1. */
-  part: number
+export function writeAnswerMarker({ id, run }: AnswerName): string {
+  return `${start}answer v=1 id=${id} part=1 run=${run} -->`
 }
 
-export function writeAnswerMarker({ id, part, run }: AnswerMarker): string {
-  return `${start}answer v=1 id=${id} part=${part} run=${run} -->`
-}
+const answerPattern = /^<!-- handoff:answer v=1 id=([0-9a-f]{32}) part=1 run=([0-9a-f]{40}-[a-z0-9-]{1,64}) -->/
 
-const answerPattern = /^<!-- handoff:answer v=1 id=([0-9a-f]{32}) part=(\d{1,4}) run=([0-9a-f]{40}-[a-z0-9-]{1,64}) -->/
-
-function readAnswerMarker(body: string): AnswerMarker | undefined {
-  const [, id, part, run] = answerPattern.exec(body) ?? []
-  return id === undefined || run === undefined ? undefined : { id, part: Number(part), run }
-}
-
-/** Which answer a comment is a part of, and the number of the part. */
-export function readPart(body: string): { of: string; part: number } | undefined {
-  const asked = readAskMarker(body)
-  if (asked) return { of: `question ${asked.question}`, part: asked.part }
-  const answer = readAnswerMarker(body)
-  return answer && { of: `answer ${answer.id}`, part: answer.part }
-}
-
-/** The answer that the first part of a finished answer shows. */
+/** The answer that the comment of a finished answer shows. */
 export function readShownAnswer(body: string): AnswerName | undefined {
   const asked = readAskMarker(body)
   if (asked) return asked.part === 1 && asked.state === 'done' ? asked.answer : undefined
-  const answer = readAnswerMarker(body)
-  return answer?.part === 1 ? answer : undefined
+  const [, id, run] = answerPattern.exec(body) ?? []
+  return id === undefined || run === undefined ? undefined : { id, run }
 }
 
 // ── a stale answer ────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -147,23 +147,13 @@ export function correctionsBlock(corrections: readonly ShownCorrection[], place:
 
 // ── in comments ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The comments of one answer, or of a summary, with these corrections in place of earlier ones. */
-export function correctComments(
-  bodies: readonly string[],
-  corrections: readonly ShownCorrection[],
-  place: AnswerPlace,
-): string[] {
+/** The comment of an answer, or of a summary, with these corrections in place of earlier ones. */
+export function correctedComment(body: string, corrections: readonly ShownCorrection[], place: AnswerPlace): string {
   const short = corrections.map(shortOfSummary)
   const older = short.filter(({ answer }) => answer === undefined).slice(0, -mostInSummary)
-  let rest = short.filter((one) => !older.includes(one))
-  const placed = bodies.map((body) => {
-    const found = placeCorrections(withoutCorrections(body), rest, markedAside)
-    rest = found.rest
-    return found.markdown
-  })
-  return placed.map((body, index) =>
-    index === 0 ? withBlock(body, correctionsBlock([...older, ...rest], place)) : body,
-  )
+  const newer = short.filter((one) => !older.includes(one))
+  const { markdown, rest } = placeCorrections(withoutCorrections(body), newer, markedAside)
+  return withBlock(markdown, correctionsBlock([...older, ...rest], place))
 }
 
 /** The comment about a pull request fills a screen at most, so it has the newest corrections of the summary, and of each the beginning. */

@@ -7,8 +7,8 @@ import { answerMarkdown } from '../../domain/answers/render-answer.js'
 import type { ShownCorrection } from '../../domain/corrections/correction.js'
 import { isHandoffError } from '../../domain/errors.js'
 import type { Call, GitHub } from '../../domain/github.js'
+import { fitMarkdown } from '../../domain/markdown/fit.js'
 import { safeText } from '../../domain/markdown/sanitize.js'
-import { splitComment } from '../../domain/markdown/split.js'
 import type { RunEvent } from '../../domain/run-events.js'
 import type { RunName } from '../answer/resolve-run.js'
 import { headNote } from './check-staleness.js'
@@ -65,7 +65,7 @@ export function answerInComment<A extends ShownAnswer>(of: CommentQuestion<A>): 
       return of.answer({ thread: threadKey(target), places }, onProgress)
     },
     shown: ({ record: { run, id } }) => ({ run, id }),
-    render: (answer) => commentParts({ ...of, repository, about: subjectOf(target) }, answer),
+    render: (answer) => answerComment({ ...of, repository, about: subjectOf(target) }, answer),
   })
 }
 
@@ -94,11 +94,14 @@ interface CommentContext
   about: { pull: number } | { branch: string }
 }
 
-/** The answer in parts, each with room to spare below GitHub's limit. */
-export async function commentParts(
+/** GitHub refuses bodies over 65,536 characters; what is left is for a marker and a warning. */
+const commentBytes = 60_000
+
+/** The text of the comment with an answer. */
+export async function answerComment(
   on: CommentContext,
   { record, reused, notes, corrections = [] }: ShownAnswer,
-): Promise<string[]> {
+): Promise<string> {
   const stale = await stalenessNote(on, record)
   const markdown = answerMarkdown(record, on.place, {
     form: 'comment',
@@ -108,7 +111,7 @@ export async function commentParts(
     notes,
     stale,
   })
-  return splitComment(on.redact(markdown))
+  return fitMarkdown(on.redact(markdown), commentBytes)
 }
 
 /** A note about the present head. If GitHub fails, the note is omitted and the answer is still posted. */

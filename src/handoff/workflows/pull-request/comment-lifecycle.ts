@@ -24,8 +24,8 @@ export interface Conversation<A> extends CommentTarget {
    * process has stored the answer. It must end soon after `signal` is aborted.
    */
   answer: (onProgress: (text: string) => void) => Promise<A>
-  /** The answer as comments, in order, each with 500 characters to spare below GitHub's limit. Several are numbered here. */
-  render: (answer: A) => string[] | Promise<string[]>
+  /** The answer as a comment, with 500 characters to spare below GitHub's limit. */
+  render: (answer: A) => string | Promise<string>
   /** Where the answer is stored. A later push finds it by its comment. */
   shown: (answer: A) => AnswerName
   signal: AbortSignal

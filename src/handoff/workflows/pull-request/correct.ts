@@ -4,7 +4,6 @@ import type { ReadContext } from '../../context.js'
 import {
   anyMarker,
   correctionReplyMarker,
-  readPart,
   readShownAnswer,
   summaryMarker,
 } from '../../domain/answers/comment-marker.js'
@@ -18,7 +17,7 @@ import {
   namedPlaces,
   requireText,
 } from '../../domain/corrections/correction.js'
-import { correctComments } from '../../domain/corrections/render-corrections.js'
+import { correctedComment } from '../../domain/corrections/render-corrections.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Author, Call, Comment, GitHub } from '../../domain/github.js'
 import { fitMarkdown } from '../../domain/markdown/fit.js'
@@ -158,8 +157,7 @@ async function removeCorrections(
 // ── what is corrected ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Subject {
-  /** All parts, the first one first. */
-  comments: Comment[]
+  comment: Comment
   run: ChosenRun
   /** The answer that the comment shows; a summary where absent. */
   answer?: string
@@ -190,14 +188,14 @@ async function findSubject(request: CorrectRequest, call: Call): Promise<Subject
       readChanges(context, run, call.signal),
     ])
     const statements = [...changes.flatMap((change) => change.statements), ...(summary ? statementsOf(summary) : [])]
-    return { comments: [comment], run, places: statements.flatMap(({ citations }) => citations) }
+    return { comment, run, places: statements.flatMap(({ citations }) => citations) }
   }
   const shown = readShownAnswer(comment.body)
   if (shown === undefined) throw nothingToCorrect(linked !== undefined)
   const run = await find({ run: shown.run })
   const record = await getAnswer(context, run, shown.id, call.signal)
   const places = record.status === 'done' ? evidenceOf(record) : []
-  if (places.length > 0) return { comments: partsOf(comment, own), run, answer: shown.id, places }
+  if (places.length > 0) return { comment, run, answer: shown.id, places }
   throw new HandoffError('invalid-input', 'The answer cites no line, so a correction of it would never end.', {
     next: 'Ask again with /ask --fresh, or correct an answer that cites lines.',
   })
@@ -207,13 +205,6 @@ const isAnswer = (body: string) => readShownAnswer(body) !== undefined
 
 /** An answer before the summary: the summary's comment is one of the first, and changes. */
 const answersLast = (a: Comment, b: Comment) => Number(isAnswer(a.body)) - Number(isAnswer(b.body)) || a.id - b.id
-
-/** The comment is the first of them. */
-function partsOf(comment: Comment, own: readonly Comment[]): Comment[] {
-  const first = readPart(comment.body)
-  const others = own.filter((one) => one !== comment && readPart(one.body)?.of === first?.of)
-  return [comment, ...others.toSorted((a, b) => readPart(a.body)!.part - readPart(b.body)!.part)]
-}
 
 const nothingToCorrect = (isLinked: boolean) =>
   new HandoffError(
@@ -226,20 +217,13 @@ const nothingToCorrect = (isLinked: boolean) =>
     },
   )
 
-/** The comments show the corrections that hold now. */
-async function showIn(request: CorrectRequest, { comments, run, answer }: Subject, call: Call): Promise<void> {
+/** The comment shows the corrections that hold now. */
+async function showIn(request: CorrectRequest, { comment, run, answer }: Subject, call: Call): Promise<void> {
   const { github, context, place, redact } = request
   const all = await correctionsOf(context, run, call.signal)
   const own = all.filter((one) => one.answer === answer).map((one) => ({ ...one, text: redact(one.text) }))
-  const bodies = correctComments(
-    comments.map(({ body }) => body),
-    own,
-    place,
-  )
-  for (const [index, comment] of comments.entries()) {
-    const body = fitMarkdown(bodies[index]!, longestComment)
-    if (body !== comment.body) await github.updateComment(comment, body, call)
-  }
+  const body = fitMarkdown(correctedComment(comment.body, own, place), longestComment)
+  if (body !== comment.body) await github.updateComment(comment, body, call)
 }
 
 /** GitHub rejects comments over 65,536 characters. A text has at least as many bytes as characters. */

@@ -9,7 +9,7 @@ import {
   answerFile,
   answerMarkdown,
 } from '../../../../src/handoff/domain/answers/render-answer.js'
-import { splitComment } from '../../../../src/handoff/domain/markdown/split.js'
+import { fitMarkdown } from '../../../../src/handoff/domain/markdown/fit.js'
 import type { RunId } from '../../../../src/handoff/domain/run.js'
 import { attacks } from '../markdown/hostile-markdown.js'
 import { findings } from '../markdown/markdown-tree.js'
@@ -107,7 +107,8 @@ describe('an answer as a comment', () => {
       const markdown = answerMarkdown(hostile, place, { form, notes: [text], stale: text, reused: true })
       expect(findings(withoutOurs(markdown), 'github.com')).toEqual([])
     }
-    for (const part of splitComment(answerMarkdown(hostile, place, { form: 'comment' }), 1_000)) {
+    for (const bytes of [300, 500, 1_000]) {
+      const part = fitMarkdown(answerMarkdown(hostile, place, { form: 'comment' }), bytes)
       expect(findings(withoutOurs(part), 'github.com')).toEqual([])
     }
   })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ShownCorrection } from '../../../../src/handoff/domain/corrections/correction.js'
 import {
-  correctComments,
+  correctedComment,
   placeCorrections,
   showCorrections,
 } from '../../../../src/handoff/domain/corrections/render-corrections.js'
@@ -82,54 +82,49 @@ test('one that names no lines is about all of the answer, and stands above it', 
 test('the text of a correction cannot act: no mention, no marker, no link of its own', () => {
   const bad = { ...hour, text: 'src/token.ts:4 @octo/team <!-- /handoff:correction --> [x](https://evil.example)' }
   const text = `One ${link('src/token.ts:4')}.`
-  const [shown = ''] = correctComments([`<!-- handoff:summary v=1 -->\n${text}`], [bad], place)
+  const shown = correctedComment(`<!-- handoff:summary v=1 -->\n${text}`, [bad], place)
   expect(shown.match(/<!--/g)).toHaveLength(3)
   expect(shown).toContain('`@octo/team` &lt;!-- /handoff:correction --&gt; \\[`x](https://evil.example`)')
-  expect(correctComments([shown], [], place)).toEqual([`<!-- handoff:summary v=1 -->\n${text}`])
+  expect(correctedComment(shown, [], place)).toBe(`<!-- handoff:summary v=1 -->\n${text}`)
 })
 
 const marker = '<!-- handoff:ask v=1 comment=5 part=1 state=done -->'
 
-test('a comment that is edited again has the corrections that hold, at their statements in each part', () => {
-  const bodies = [
-    `${marker}\n> Why?\n\nOne ${link('lib/a.ts:1')}.`,
-    `part two\n\nTwo ${link('src/token.ts:4')}. Three.`,
-  ]
+test('a comment that is edited again has the corrections that hold, at their statements', () => {
+  const body = `${marker}\n> Why?\n\nOne ${link('lib/a.ts:1')}.\n\nTwo ${link('src/token.ts:4')}. Three.`
   const all = { ...hour, id: 'issue-3', text: 'Not so.' }
-  const shown = correctComments(bodies, [hour, all], place)
-  expect(shown[0]).toMatch(
+  const shown = correctedComment(body, [hour, all], place)
+  expect(shown).toMatch(
     /^<!-- handoff:ask [^\n]*\n<!-- handoff:correction v=1 -->\n> \*\*Correction\*\* by `ann`, .*: Not so\./,
   )
-  expect(shown[1]).toContain(`. <!-- handoff:correction v=1 -->${aside}<!-- /handoff:correction --> Three.`)
-  expect(correctComments(shown, [hour, all], place)).toEqual(shown)
-  expect(correctComments(shown, [], place)).toEqual(bodies)
+  expect(shown).toContain(`. <!-- handoff:correction v=1 -->${aside}<!-- /handoff:correction --> Three.`)
+  expect(correctedComment(shown, [hour, all], place)).toBe(shown)
+  expect(correctedComment(shown, [], place)).toBe(body)
 })
 
 test('markers that a model wrote inside code take nothing out of the comment', () => {
   const start = '<!-- handoff:correction v=1 -->'
   const end = '<!-- /handoff:correction -->'
-  const bodies = [
-    `${marker}\n\`${start}\` a \`${end}\`\n\n\`\`\`\n${start}\nb\n${end}\n\`\`\`\n\nOne ${link('src/token.ts:4')}.`,
-  ]
-  const shown = correctComments(bodies, [hour], place)
-  expect(shown[0]).toContain(aside)
-  expect(correctComments(shown, [], place)).toEqual(bodies)
+  const body = `${marker}\n\`${start}\` a \`${end}\`\n\n\`\`\`\n${start}\nb\n${end}\n\`\`\`\n\nOne ${link('src/token.ts:4')}.`
+  const shown = correctedComment(body, [hour], place)
+  expect(shown).toContain(aside)
+  expect(correctedComment(shown, [], place)).toBe(body)
 })
 
 test('above a comment the two newest stand open and the others folded', () => {
   const many = Array.from({ length: 5 }, (_, index) => ({ ...hour, id: `issue-${index}`, text: `No ${index}.` }))
-  const [shown = ''] = correctComments([`${marker}\nWords.`], many, place)
+  const shown = correctedComment(`${marker}\nWords.`, many, place)
   const [open = '', folded = ''] = shown.split('<details>')
   expect(open.match(/No \d/g)).toEqual(['No 3', 'No 4'])
   expect(folded.match(/No \d/g)).toEqual(['No 0', 'No 1', 'No 2'])
   expect(folded).toContain('<summary>3 earlier corrections</summary>')
-  expect(correctComments([shown], [], place)).toEqual([`${marker}\nWords.`])
+  expect(correctedComment(shown, [], place)).toBe(`${marker}\nWords.`)
 })
 
 test('the comment about a pull request has two corrections of the summary open, and of a long one the beginning', () => {
   const long = { ...hour, id: 'issue-9', text: `src/token.ts:4 ${'no '.repeat(300)}` }
   const many = [...Array.from({ length: 4 }, (_, index) => ({ ...hour, id: `issue-${index}` })), long]
-  const [shown = ''] = correctComments([`${marker}\nOne ${link('src/token.ts:4')}.`], many, place)
+  const shown = correctedComment(`${marker}\nOne ${link('src/token.ts:4')}.`, many, place)
   const [unfolded] = shown.replace(/<details>[\s\S]*?<\/details>/g, '').split('\n\nOne')
   expect(shown.match(/\*\*Correction\*\*/g)).toHaveLength(5)
   expect(
@@ -141,6 +136,6 @@ test('the comment about a pull request has two corrections of the summary open, 
   expect(shown).toMatch(/no …\)/)
   expect(unfolded!.length).toBeLessThan(1_500)
   const answer = 'a'.repeat(32)
-  const [whole = ''] = correctComments([`${marker}\nOne ${link('src/token.ts:4')}.`], [{ ...long, answer }], place)
+  const whole = correctedComment(`${marker}\nOne ${link('src/token.ts:4')}.`, [{ ...long, answer }], place)
   expect(whole).toContain(long.text.trim())
 })

@@ -1,9 +1,9 @@
 // The readers of Markdown take time in proportion to the text. Eight times the text may take 24 times the processor's time; a quadratic reader takes
 // 64 times. The processor's time of this thread is counted, so that other work on the machine does not matter.
 import { expect, it } from 'vitest'
+import { fitMarkdown } from '../../../../src/handoff/domain/markdown/fit.js'
 import { parseDocument } from '../../../../src/handoff/domain/markdown/parse-document.js'
 import { safeMarkdown } from '../../../../src/handoff/domain/markdown/sanitize.js'
-import { splitComment } from '../../../../src/handoff/domain/markdown/split.js'
 import { cleanModelText } from '../../../../src/handoff/domain/summary/clean-model-text.js'
 import { summaryBlocks } from '../../../../src/handoff/domain/summary/summary-blocks.js'
 import { processorTime } from '../../../support/processor-time.js'
@@ -60,7 +60,7 @@ const readers: [string, (text: string) => unknown][] = [
     (text) => parseDocument(text, { repository: { host: 'github.com', path: 'o/r' }, citations: ['a:1'] }),
   ],
   ['a summary', (text) => summaryBlocks(text, 'a'.repeat(40), place)],
-  ['safe Markdown, cut', (text) => splitComment(safeMarkdown(text, { labels: new Map([['a:1', null]]) }), 2_000)],
+  ['safe Markdown, cut', (text) => fitMarkdown(safeMarkdown(text, { labels: new Map([['a:1', null]]) }), 2_000)],
   ['a reply of the model', (text) => cleanModelText(text, 1_000_000)],
 ]
 

@@ -1,8 +1,8 @@
 // What becomes of long and twisted texts: no result is too long, and none is unsafe.
 import { describe, expect, it } from 'vitest'
+import { fitMarkdown } from '../../../../src/handoff/domain/markdown/fit.js'
 import { parseDocument } from '../../../../src/handoff/domain/markdown/parse-document.js'
 import { safeMarkdown } from '../../../../src/handoff/domain/markdown/sanitize.js'
-import { commentLimit, splitComment } from '../../../../src/handoff/domain/markdown/split.js'
 import { findings } from './markdown-tree.js'
 
 const host = 'github.com'
@@ -22,10 +22,9 @@ it('a comment that is too long holds for answers of 200,000 characters', () => {
   ]
   // The others differ in nothing that cutting looks at; the long mode has them all.
   for (const answer of process.env['LONG'] ? answers : answers.slice(0, 3)) {
-    const parts = splitComment(safeMarkdown(answer, { host }))
-    expect(parts.length).toBeGreaterThan(2)
-    expect(parts.every((part) => part.length <= commentLimit)).toBe(true)
-    expect(parts.flatMap((part) => findings(part, host))).toEqual([])
+    const cut = fitMarkdown(safeMarkdown(answer, { host }), 60_000)
+    expect(cut.length).toBeLessThanOrEqual(60_000)
+    expect(findings(cut, host)).toEqual([])
   }
 })
 

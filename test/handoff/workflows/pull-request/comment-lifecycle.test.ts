@@ -66,7 +66,7 @@ function talk(more: Partial<Conversation<string>> = {}): Conversation<string> {
     question: 'why is @octo here?',
     asker: 'wanda',
     answer: async () => 'Because.',
-    render: (answer) => [answer],
+    render: (answer) => answer,
     shown: () => shown,
     harmless: (text) => text.replaceAll('@', '(at)'),
     clock: systemClock,
@@ -122,10 +122,9 @@ describe('a question and its answer', () => {
       thread: { kind: 'review', repository: 'octo/tools', number: pull.number, root: root.id },
       question: asking.id,
     }
-    await runConversation(talk({ target, render: () => ['first', 'second'] }))
+    await runConversation(talk({ target }))
     expect(ours().map(({ kind, root: at, body }) => [kind, at, body.split('\n').slice(1)])).toEqual([
-      ['review', root.id, ['*Part 1 of 2*', '', 'first']],
-      ['review', root.id, ['*Part 2 of 2*', '', 'second']],
+      ['review', root.id, ['Because.']],
     ])
     expect(local.reactionsOf(asking)).toEqual(['github-actions[bot]:rocket'])
     expect(other.reactions).toEqual([])
@@ -135,18 +134,19 @@ describe('a question and its answer', () => {
     ['GET', { kind: 'cut', bytes: 7 }],
     ['PATCH', { kind: 'answer', status: 502, body: '{}' }],
     ['PATCH', { kind: 'lose-reply' }],
-  ] as const)('in a review thread a call that breaks once leaves each part once: %s %j', async (method, fault) => {
+  ] as const)('in a review thread a call that breaks once leaves the answer once: %s %j', async (method, fault) => {
     const root = local.addReviewComment(repository, pull.number, 'wanda', '/ask why?')
     const target: Target = {
       thread: { kind: 'review', repository: 'octo/tools', number: pull.number, root: root.id },
       question: root.id,
     }
+    await runConversation(talk({ target, answer: () => Promise.reject(new HandoffError('model', 'No.')) }))
     let met = 0
     const match = () => ++met > 0
     local.server.rule({ method, path: /\/pulls\/comments\/\d+$/, match, times: 1, fault })
-    await runConversation(talk({ target, render: () => ['first', 'second'] }))
+    await runConversation(talk({ target }))
     expect(met).toBeGreaterThan(0)
-    expect(ours().map(({ body }) => body.split('\n').at(-1))).toEqual(['first', 'second'])
+    expect(ours().map(({ body }) => body.split('\n').at(-1))).toEqual(['Because.'])
   })
 
   test('tells where the comment is as soon as it is there, and shows the page of the job while it works', async () => {
@@ -179,11 +179,6 @@ describe('an answer that is there soon', () => {
     expect(states(ours()[0]!)).toEqual(['done'])
     expect(reported).toEqual([ours()[0]!.id])
     expect(local.reactionsOf(question)).toEqual(['github-actions[bot]:rocket'])
-  })
-
-  test('in several parts stands in order', async () => {
-    await runConversation(talk({ ...soon, render: () => ['first', 'second', 'third'] }))
-    expect(seen().map((body) => body.split('\n').at(-1))).toEqual(['first', 'second', 'third'])
   })
 
   test('and one that is not: after ten seconds the comment names the asker, the question and the progress', async () => {
@@ -483,7 +478,7 @@ describe('a user deletes', () => {
       local.deleteComment(ours()[0]!, 'wanda')
       return 'Because.'
     }
-    const ending = await runConversation(talk({ answer, render: () => ['one', 'two', 'three'] }))
+    const ending = await runConversation(talk({ answer }))
     expect(ending).toEqual({ end: 'answered', answer: 'Because.' })
     expect(seen()).toEqual([])
     expect(ours()).toHaveLength(1)
@@ -654,74 +649,13 @@ describe('limits and outages', () => {
   })
 })
 
-describe('an answer of 200,000 characters', () => {
-  const long = Array.from(
-    { length: 2_000 },
-    (_, index) => `${String(index).padStart(4, '0')} ${'word '.repeat(19)}`,
-  ).join('')
-  const parts = (text: string) =>
-    Array.from({ length: Math.ceil(text.length / 60_000) }, (_, index) =>
-      text.slice(index * 60_000, (index + 1) * 60_000),
-    )
-  const whole = () =>
-    seen()
-      .map((body) => body.replace(/^\*Part \d of \d\*\n\n/, ''))
-      .join('')
-
-  test('stands in numbered parts, in order, the first one being done last', async () => {
-    expect(long).toHaveLength(200_000)
-    const ending = await runConversation(talk({ answer: async () => long, render: parts }))
-    expect(ending.end).toBe('answered')
-    expect(seen().map((body) => body.split('\n')[0])).toEqual([
-      '*Part 1 of 4*',
-      '*Part 2 of 4*',
-      '*Part 3 of 4*',
-      '*Part 4 of 4*',
-    ])
-    expect(whole()).toBe(long)
-    const lastEdit = (comment: StoredComment) => comment.history.at(-1)!.at
-    expect(lastEdit(ours()[0]!)).toBe(Math.max(...ours().map(lastEdit)))
-  })
-
-  test('delivered twice, with a lost reply for a part: each part once', async () => {
-    local.server.rule({
-      method: 'POST',
-      path: /issues\/\d+\/comments$/,
-      skip: 2,
-      times: 1,
-      fault: { kind: 'lose-reply' },
-    })
-    const both = { answer: async () => long, render: parts }
-    await Promise.all([runConversation(talk(both)), runConversation(talk(both))])
-    expect(whole()).toBe(long)
-    expect(seen()).toHaveLength(4)
-  })
-
-  test('that stopped half way is written anew where it stands', async () => {
-    const refused = (text: string) => parts(text).map((part, index) => (index === 2 ? 'x'.repeat(70_000) : part))
-    await runConversation(talk({ answer: async () => long, render: refused }))
-    const other = long.replaceAll('word', 'WORD')
-    expect((await runConversation(talk({ answer: async () => other, render: parts }))).end).toBe('answered')
-    expect(whole()).toBe(other)
-  })
-
-  test('that stopped half way is completed by the next try, and parts of a longer one are deleted', async () => {
-    // The third part is refused: the conversation fails with two parts standing.
-    local.limits.addSecondaryLimit({
-      times: 1,
-      method: 'POST',
-      path: /issues\/\d+\/comments$/,
-      retryAfterSeconds: null,
-    })
-    const tooLong = (text: string) => parts(text).map((part, index) => (index === 2 ? 'x'.repeat(70_000) : part))
-    const first = await runConversation(talk({ answer: async () => long, render: tooLong }))
-    expect(first).toMatchObject({ end: 'failed', answer: long })
-    expect(seen()).toHaveLength(2)
-    const shorter = long.slice(0, 50_000)
-    expect((await runConversation(talk({ answer: async () => shorter, render: parts }))).end).toBe('answered')
-    expect(whole()).toBe(shorter)
-    expect(seen()).toHaveLength(1)
-  })
+test('a comment of an earlier version, in which the answer went on, is removed', async () => {
+  const github = makeClient()
+  const thread = inConversation().thread
+  const marker = `<!-- handoff:ask v=1 comment=${question.id} part=2 state=done -->`
+  await github.createComment(thread, `${marker}\nmore`, { signal: new AbortController().signal })
+  await runConversation(talk())
+  expect(seen()).toEqual(['Because.'])
 })
 
 describe('the last word of a step that runs after the job', () => {

@@ -39,14 +39,13 @@ afterEach(async () => {
 const bodyOf = (of: CompletedAnswer) =>
   answerMarkdown(of, { host: 'github.com', repository: 'octo/tools' }, { form: 'comment' })
 let question = 100
-const marker = (part = 1, { run, id } = record) =>
-  writeAskMarker({ question, part, state: 'done', answer: { run, id } })
+const marker = ({ run, id } = record) => writeAskMarker({ question, state: 'done', answer: { run, id } })
 function answered(
   of = record,
   say = (body: string) => local.addComment(repository, pull.number, bot, body),
 ): StoredComment {
   question += 1
-  return say(`${marker(1, of)}\n${bodyOf(of)}`)
+  return say(`${marker(of)}\n${bodyOf(of)}`)
 }
 const push = (files: Record<string, string>) => {
   pull.head.sha = folder.commit(files)
@@ -106,19 +105,14 @@ test('a change beside the cited lines, or in other files, marks nothing', async 
   expect(comment.history).toHaveLength(1)
 })
 
-test('in review threads too, on answers without a question, and on the first of several parts', async () => {
+test('in review threads too, on answers without a question, and on the first of several parts of earlier versions', async () => {
   const root = local.addReviewComment(repository, pull.number, 'wanda', 'hm')
   const inReview = answered(record, (body) => local.addReviewComment(repository, pull.number, bot, body, root.id))
-  const alone = local.addComment(
-    repository,
-    pull.number,
-    bot,
-    `${writeAnswerMarker({ ...record, part: 1 })}\n${bodyOf(record)}`,
-  )
+  const alone = local.addComment(repository, pull.number, bot, `${writeAnswerMarker(record)}\n${bodyOf(record)}`)
   question += 1
   const [start, end] = [bodyOf(record).slice(0, 20), bodyOf(record).slice(20)]
-  const second = local.addComment(repository, pull.number, bot, `${marker(2)}\n${end}`)
-  const first = local.addComment(repository, pull.number, bot, `${marker(1)}\n${start}`)
+  const second = local.addComment(repository, pull.number, bot, `${marker().replace('part=1', 'part=2')}\n${end}`)
+  const first = local.addComment(repository, pull.number, bot, `${marker()}\n${start}`)
   push({ 'a.ts': lines({ 4: 'other' }) })
   expect((await mark()).marked.sort()).toEqual([inReview.id, alone.id, first.id].sort())
   expect(second.history).toHaveLength(1)
@@ -141,7 +135,7 @@ test('a mark in a review thread that GitHub refuses is reported, and the next pu
 })
 
 test('nothing of others is touched, nor what is not finished, nor what the answer store does not know', async () => {
-  const working = `${writeAskMarker({ question: 1, part: 1, state: 'working', answer: record })}\n${bodyOf(record)}`
+  const working = `${writeAskMarker({ question: 1, state: 'working', answer: record })}\n${bodyOf(record)}`
   const forged = { ...record, id: 'f'.repeat(32) }
   const comments = [
     local.addComment(repository, pull.number, 'mallory', `${marker()}\n${bodyOf(record)}`),
