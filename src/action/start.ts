@@ -1,4 +1,5 @@
 // What the two programs of the Action, the job's step and the step after the job, do before anything else.
+import { isKey, shortestKey } from '../handoff/util/key-text.js'
 import { secretValues } from './inputs.js'
 import type { Environment, Runner } from './runner.js'
 
@@ -78,19 +79,14 @@ async function startAgain(environment: Environment): Promise<number> {
 // Masks every encoding in which a secret may reach the log. A mask matches exact text only, so base64, percent-encoding and JSON strings need
 // masks of their own.
 
-/** Placeholders that stand for an unneeded key. Masking such a word would make logs unreadable. */
-const placeholders =
-  /^(?:none|null|undefined|empty|test|dummy|example|ollama|lm-studio|not-needed|no-key|unused|x+|-+|\*+)$/i
-const shortest = 6
-
 function maskAll(runner: Pick<Runner, 'mask'>, secrets: readonly string[]): void {
   for (const form of new Set(secrets.flatMap(encodingsOfSecret))) runner.mask(form)
 }
 
 export function encodingsOfSecret(secret: string): string[] {
-  if (secret.length < shortest || placeholders.test(secret)) return []
+  if (!isKey(secret)) return []
   const bytes = Buffer.from(secret)
-  const lines = secret.split(/\r?\n/).filter((line) => line.trim().length >= shortest)
+  const lines = secret.split(/\r?\n/).filter((line) => line.trim().length >= shortestKey)
   return [
     secret,
     ...lines,
@@ -102,7 +98,7 @@ export function encodingsOfSecret(secret: string): string[] {
     [...secret].reverse().join(''),
     encodeURIComponent(secret.toWellFormed()),
     JSON.stringify(secret).slice(1, -1),
-  ].filter((form) => form.length >= shortest)
+  ].filter((form) => form.length >= shortestKey)
 }
 
 /** The base64 forms at each of the three byte offsets, without the characters that depend on adjacent bytes. */

@@ -15,6 +15,7 @@ import { makeRunner, type Runner } from '../../src/action/runner.js'
 import type { SavedState, StateWriter } from '../../src/action/saved-state.js'
 import { encodingsOfSecret } from '../../src/action/start.js'
 import { startClouds } from '../../src/emulators/start-all.js'
+import { makeRedactor } from '../../src/handoff/domain/secrets/redactor.js'
 import { makeSandboxes } from '../../src/handoff/index.js'
 import { node, root } from './kit.js'
 import { type ReadLog, readLog, readPairs } from './runner-rules.js'
@@ -206,6 +207,7 @@ describe('masks', () => {
       bytes.toString('base64'),
       bytes.toString('base64url'),
       bytes.toString('hex'),
+      bytes.toString('hex').toUpperCase(),
       [...secret].reverse().join(''),
       encodeURIComponent(secret),
       JSON.stringify(secret).slice(1, -1),
@@ -221,6 +223,13 @@ describe('masks', () => {
       ).toBe(true)
     }
   })
+
+  test.each(['none', 'testing', 'placeholder', 'secret', 'password', 'changeme', 'ab1c', 'ab12c', 'a-key-of-ours'])(
+    'and the redactor agree on what is a key: %s',
+    (word) => {
+      expect(encodingsOfSecret(word).includes(word)).toBe(makeRedactor([word])(word) !== word)
+    },
+  )
 
   test('cover each line of a key of many lines, and no word that stands for no key', () => {
     expect(encodingsOfSecret('first line of it\nsecond line of it')).toEqual(

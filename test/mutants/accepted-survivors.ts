@@ -94,6 +94,13 @@ export const acceptedSurvivors: AcceptedSurvivors = {
       why: 'A path of a parsed address has no spaces.',
     },
   ],
+  'handoff/domain/markdown/sanitize.ts': [
+    {
+      code: "if (piece === '') return",
+      change: "piece === '' → false",
+      why: 'The reader of words leaves out what is empty, and code of spaces alone is a space.',
+    },
+  ],
   'handoff/domain/secrets/redact-file.ts': [
     {
       code: "if (text.includes('PRIVATE KEY')) apply('private-key', privateKey, isKeyText)",

@@ -35,6 +35,10 @@ export const guardFiles: Record<string, GuardFile[]> = {
     { file: 'service/auth/repository-access.ts', tests: ['service/auth/repository-access'] },
   ],
   redaction: [
+    {
+      file: 'handoff/util/key-text.ts',
+      tests: ['handoff/domain/secrets/redactor', 'action/pieces'],
+    },
     inDomain('secrets/redactor', 'secrets/redactor', 'secrets/credential-patterns', 'secrets/redact.large'),
     inDomain('secrets/redact-file', 'secrets/redact-file', 'secrets/credential-patterns', 'secrets/redact.large'),
   ],

@@ -37,6 +37,8 @@ interface Step {
 
 /** The first sleep is short; when a process sleeps again, this time passes. */
 const longTimeMs = 3_600_000
+/** A run may wait for an hour of ours until it goes on: no request is late by itself. */
+const patient = { answerMs: 1e9, smallAnswerMs: 1e9, silenceMs: 1e9 }
 export const explorerTime = Date.parse('2026-11-19T10:00:00Z')
 
 /** Runs that wait to go on. An older one is stopped, and repeated if it is needed after all. */
@@ -105,6 +107,7 @@ function startRun(process: ProductProcess, small: SmallDrive): ProcessRun {
     server: 'http://drive9.example.org',
     key: 'key',
     clock: manualClock({ start: explorerTime, jump: true }),
+    times: patient,
     send(url, { method, headers, body, signal }) {
       const { promise, resolve, reject } = Promise.withResolvers<number>()
       signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true })

@@ -1,5 +1,6 @@
 // Redacts secrets in texts that leave handoff: the keys that it holds, in their usual encodings, and credentials of known services.
 
+import { isKey } from '../../util/key-text.js'
 import { credentialsIn } from './credential-patterns.js'
 
 export const redacted = '[redacted]'
@@ -146,18 +147,13 @@ function replaceRanges(text: string, ranges: Range[], from: number, to: number):
 // The encodings in which a key of handoff may leak: as it is, in base64, in hexadecimal, URL-encoded and JSON-escaped. Other programs cut their
 // messages, so parts of a long key are found as well.
 
-/** Placeholders that people write for a key. These are no secrets; redacting them would damage ordinary text. */
-const placeholders =
-  /^(?:none|null|undefined|empty|test|testing|dummy|example|placeholder|ollama|lm-studio|not-needed|no-key|unused|secret|password|changeme|x+|-+|\*+)$/i
-
-const shortestSecret = 5
 /** A part of a secret of several lines that is long enough to be looked for alone. */
 const shortestPart = 12
 
 /** All texts that give the secret away. */
 function encodingsOf(secret: string): string[] {
   const bare = secret.trim().toWellFormed()
-  if (bare.length < shortestSecret || placeholders.test(bare)) return []
+  if (!isKey(bare)) return []
   const parts = bare.replace(/-----(?:BEGIN|END) [A-Z0-9 ]+-----/g, '').split(/\s+/)
   const long = parts.filter((part) => part.length >= shortestPart)
   // Of five bytes behind another one no whole group of base64 is left.

@@ -43,6 +43,11 @@ describe('safe Markdown', () => {
     )
   })
 
+  it('writes no quote and no item without words', () => {
+    expect(safeMarkdown('a\n\n>\n\nb')).toBe('a\n\nb')
+    expect(safeMarkdown('- >\n- b')).toBe('- b')
+  })
+
   it('means the same when it is made safe again', () => {
     fc.assert(
       fc.property(hostileMarkdown, (parts) => {
