@@ -59,41 +59,12 @@ async function standardText(root: string, name: string, licence: string, author:
 }
 
 async function licenceText(root: string, licence: string, holder: string): Promise<string | undefined> {
-  if (licence === 'MIT') return mit(holder)
-  if (licence === 'ISC') return isc(holder)
   if (licence === 'BSD-3-Clause') return bsd(holder)
   if (licence !== 'Apache-2.0') return undefined
   const text = await readFile(join(root, 'node_modules/openai/LICENSE'), 'utf8')
   const end = text.indexOf('END OF TERMS AND CONDITIONS')
   return end < 0 ? undefined : text.slice(0, end + 'END OF TERMS AND CONDITIONS'.length)
 }
-
-const disclaimer = (of: string) =>
-  `THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF
-MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE ${of} BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
-LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER
-DEALINGS IN THE SOFTWARE.`
-
-const mit = (holder: string) => `Copyright (c) ${holder}
-
-Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the
-"Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish,
-distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so, subject to the
-following conditions:
-
-The above copyright notice and this permission notice shall be included in all copies or substantial portions of the Software.
-
-${disclaimer('AUTHORS OR COPYRIGHT HOLDERS')}`
-
-const isc = (holder: string) => `Copyright (c) ${holder}
-
-Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is hereby granted, provided that the above
-copyright notice and this permission notice appear in all copies.
-
-THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF
-MERCHANTABILITY AND FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT, INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES
-WHATSOEVER RESULTING FROM LOSS OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT, NEGLIGENCE OR OTHER TORTIOUS ACTION, ARISING OUT OF OR
-IN CONNECTION WITH THE USE OR PERFORMANCE OF THIS SOFTWARE.`
 
 const bsd = (holder: string) => `Copyright (c) ${holder}
 

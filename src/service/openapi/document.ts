@@ -1,8 +1,9 @@
 // The OpenAPI description of the service. A test compares it with the handlers' responses.
 import { authPaths } from './auth-paths.js'
 import { exampleAnswer, exampleQuestion } from './examples.js'
-import { errorResponses, header, inHeader, inPath, json, type Part, query, schema } from './parts.js'
+import { errorResponses, header, inHeader, inPath, json, type Part, query } from './parts.js'
 import { protocolPaths } from './protocol-paths.js'
+import { reference as schema } from './schema-parts.js'
 import { schemas } from './schemas.js'
 
 const run = inPath('run', 'The id of a run, as `run` of an answer or of the list of runs')

@@ -1,8 +1,9 @@
 // The recurring parts of the OpenAPI description.
 
+import { reference as schema } from './schema-parts.js'
+
 export type Part = Record<string, unknown>
 
-export const schema = (name: string): Part => ({ $ref: `#/components/schemas/${name}` })
 export const json = (name: string, description: string, headers: string[] = [], example?: unknown): Part => ({
   description,
   content: { 'application/json': { schema: schema(name), ...(example === undefined ? {} : { example }) } },
@@ -46,23 +47,15 @@ export function errorResponses(...statuses: number[]): Part {
   )
 }
 
-export const query = (name: string, required: boolean, description: string, type = 'string'): Part => ({
+const parameter = (where: string, name: string, description: string, more: Part = {}): Part => ({
   name,
-  in: 'query',
-  required,
-  description,
-  schema: { type },
-})
-export const inPath = (name: string, description: string): Part => ({
-  name,
-  in: 'path',
-  required: true,
+  in: where,
   description,
   schema: { type: 'string' },
+  ...more,
 })
-export const inHeader = (name: string, description: string): Part => ({
-  name,
-  in: 'header',
-  description,
-  schema: { type: 'string' },
-})
+export const query = (name: string, required: boolean, description: string, type = 'string'): Part =>
+  parameter('query', name, description, { required, schema: { type } })
+export const inPath = (name: string, description: string): Part =>
+  parameter('path', name, description, { required: true })
+export const inHeader = (name: string, description: string): Part => parameter('header', name, description)

@@ -1,5 +1,6 @@
 // The addresses for OpenAI clients and for agents, as OpenAPI describes them. Their bodies are described by those protocols too.
-import { errorResponses, inHeader, inPath, json, type Part, problems, schema } from './parts.js'
+import { errorResponses, inHeader, inPath, json, type Part, problems } from './parts.js'
+import { reference as schema } from './schema-parts.js'
 
 /** Errors in OpenAI's form. */
 const openAiErrors = (...statuses: number[]): Part =>

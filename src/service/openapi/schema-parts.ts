@@ -15,11 +15,13 @@ export const time: Schema = { type: 'string', format: 'date-time' }
 export const list = (items: Schema): Schema => ({ type: 'array', items })
 export const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
 
-export function object(properties: Record<string, Schema>, optional: string[] = []): Schema {
+/** A name that ends with a question mark is of a field that may be absent. */
+export function object(fields: Record<string, Schema>): Schema {
+  const named = Object.entries(fields).map(([name, field]) => [name.replace(/\?$/, ''), field])
   return {
     type: 'object',
-    properties,
-    required: Object.keys(properties).filter((name) => !optional.includes(name)),
+    properties: Object.fromEntries(named),
+    required: Object.keys(fields).filter((name) => !name.endsWith('?')),
     additionalProperties: false,
   }
 }

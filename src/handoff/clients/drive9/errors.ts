@@ -47,9 +47,9 @@ export function refusal(call: CallName, status: number, said: string, retryAfter
   }
 }
 
-export function lateness(call: CallName, seconds: number, cause?: unknown): HandoffError {
+export function lateness(call: CallName, seconds: number): HandoffError {
   const text = `drive9 did not finish ${nameOf(call)} within ${Math.max(1, Math.round(seconds))} s.`
-  return new HandoffError('timeout', text, { next: 'Try again; if it stays so, look at the drive9 service.', cause })
+  return new HandoffError('timeout', text, { next: 'Try again; if it stays so, look at the drive9 service.' })
 }
 
 export function silence(call: CallName, seconds: number, received: number): HandoffError {
