@@ -7,6 +7,9 @@ export function awaitedLater<T extends Promise<unknown> | undefined>(work: T): T
   return work
 }
 
+/** Lets what waits be done: requests are sent, answers are taken. */
+export const pause = () => new Promise<void>((resume) => setImmediate(resume))
+
 /** Rejects as soon as the signal is aborted. The work itself goes on; the caller must await it elsewhere. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal, doing: string): Promise<T> {
   const aborted = Promise.withResolvers<never>()

@@ -23,7 +23,7 @@ interface RunFiles extends Disposable {
 }
 
 const patienceMs = 10_000
-const mostSockets = 48
+const mostSockets = 96
 /** A file of so many bytes is read whole, which spares round trips. */
 const smallFile = 2_000_000
 

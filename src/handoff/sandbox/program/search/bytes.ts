@@ -60,6 +60,11 @@ export class ByteReader {
   }
 
   number(): number {
+    const first = this.all[this.at]
+    if (first !== undefined && first < 128) {
+      this.at++
+      return first
+    }
     let value = 0
     for (let factor = 1; factor < 2 ** 49; factor *= 128) {
       const byte = this.all[this.at++]
@@ -70,14 +75,21 @@ export class ByteReader {
     throw new RangeError('A number is too large.')
   }
 
-  bytes(count: number): Buffer {
+  /** Returns where the skipped bytes begin. */
+  skip(count: number): number {
     const from = this.at
     this.at += count
     if (this.at > this.all.length) throw new RangeError('The bytes end too early.')
+    return from
+  }
+
+  bytes(count: number): Buffer {
+    const from = this.skip(count)
     return this.all.subarray(from, this.at)
   }
 
   text(): string {
-    return this.bytes(this.number()).toString('utf8')
+    const from = this.skip(this.number())
+    return this.all.toString('utf8', from, this.at)
   }
 }

@@ -2,7 +2,7 @@
 // it says, reading ends and takes no more memory than a scan of all files could.
 import type { Query } from './query.js'
 import { blockBits, isPlainWord, meaningBits, meaningMask, type WordScanner, wantedRanges } from './scan-words.js'
-import { type KeyRange, onlyKey } from './sorted-pages.js'
+import { type KeyRange, onlyKey, type TakeEntry } from './sorted-pages.js'
 import type { SourceFile } from './source-files.js'
 import { hashedKey } from './word-table.js'
 
@@ -10,12 +10,8 @@ export interface WordIndex {
   /** The text files, in the order of the files. */
   texts: { file: SourceFile; lines: number; firstBlock: number }[]
   blocks: number
-  /** Calls `take` with each key that may be in one of the ranges, and where it stands. The byte after the key is 0. */
-  lookUp(
-    table: 'words' | 'identifiers',
-    ranges: readonly KeyRange[],
-    take: (key: Buffer, places: Buffer) => void,
-  ): Promise<void>
+  /** Calls `take` with each key that is in one of the ranges, and where it stands. */
+  lookUp(table: 'words' | 'identifiers', ranges: readonly KeyRange[], take: TakeEntry): Promise<void>
 }
 
 const mostHits = 20_000_000

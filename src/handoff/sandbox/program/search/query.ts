@@ -27,6 +27,8 @@ export interface Query {
   own: number
   /** By stem. */
   meanings: ReadonlyMap<string, Meaning>
+  /** The first two letters of all words that have a meaning. */
+  beginnings: ReadonlySet<string>
   /** Cache: the meaning of words of the code. */
   known: Map<string, Meaning | undefined>
   /** Concepts of whole identifiers. */
@@ -67,10 +69,12 @@ export function parseQuestion(
   const added = addWords(draft, wordsOf(terms), foreign ? 1 : weights.modelTerm)
   addWords(draft, wordsOf(earlier), weights.earlierTerm)
   const order = foreign ? [...asked, ...added] : asked
+  const meanings = createMeanings(draft, order)
   return {
     concepts: draft.concepts,
     own,
-    meanings: createMeanings(draft, order),
+    meanings,
+    beginnings: new Set([...meanings.keys(), ...draft.concepts.map(({ word }) => word)].map(beginningOf)),
     known: new Map(),
     identifiers: new Map(draft.concepts.filter(({ exact }) => exact).map(({ word, index }) => [word, index])),
     neighbours: findNeighbours(order),
@@ -175,11 +179,15 @@ function findNeighbours(order: readonly Concept[]): [number, number][] {
 
 /** The meaning of a lower-case word of the code. A word of four letters and more may abbreviate a longer one. */
 export function meaningOfWord(query: Query, word: string): Meaning | undefined {
+  if (!query.beginnings.has(beginningOf(word))) return undefined
   if (query.known.has(word)) return query.known.get(word)
   const meaning = query.meanings.get(stem(word)) ?? (word.length < 4 ? undefined : meaningOfPrefix(query, word))
   query.known.set(word, meaning)
   return meaning
 }
+
+/** No stem is another one at its beginning. */
+const beginningOf = (word: string) => word.slice(0, 2)
 
 function meaningOfPrefix({ concepts }: Query, word: string): Meaning | undefined {
   const longer = concepts.find(

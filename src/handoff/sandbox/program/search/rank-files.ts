@@ -1,6 +1,7 @@
 // First ranking: scores every file by its words, its path and its best block of lines. It is cheap enough for all files; only the best ones go to
 // the second ranking.
 import type { DirectoryWords } from '../../../domain/summary/summary-record.js'
+import { awaitedLater, pause } from '../../../util/abort.js'
 import type { Corpus } from './corpus.js'
 import { findHits, type WordIndex } from './find-hits.js'
 import { meaningOfWord, type Query } from './query.js'
@@ -21,7 +22,7 @@ export interface FileScore {
   blockScore: number
   factor: number
   /** How certainly the path means each concept. */
-  pathMeaning: Map<number, number>
+  pathMeaning: PathMeaning
 }
 
 /** A file without a word of the question, which is a candidate for another reason. */
@@ -52,39 +53,60 @@ export async function scoreFiles(
   const pathMeaning = createPathReader(query, words)
   const stubs = findStubs(corpus)
   let blocks = 0
-  const take: TakeFile = (file, lines, from, to) => {
+  const take: TakeFile = (file, path, lines, from, to) => {
     blocks += blocksOf(lines)
-    const path = pathMeaning(file)
     if (to === from && path.size === 0) return
     const factor = kindFactor(file, query, stubs.has(file.path))
     scores.push({ file, lines, from, to, score: 0, blockScore: 0, factor, pathMeaning: path })
   }
   if (!('readAll' in corpus.words)) {
-    await takeFromIndex(corpus.words, query, scanner, take)
+    await takeFromIndex(corpus.words, query, scanner, pathMeaning, take)
     return computeStats(scores, scanner, query, corpus.files.length, blocks)
   }
   await corpus.words.readAll((file, bytes) => {
     if (isBinary(bytes, file.size)) return
     const from = scanner.hitCount
     const lines = scanner.scan(bytes, file.size)
-    take(file, lines, from, scanner.hitCount)
+    take(file, pathMeaning(file), lines, from, scanner.hitCount)
   })
   const stats = computeStats(scores, scanner, query, corpus.files.length, blocks)
   return { ...stats, locate: () => undefined }
 }
 
-type TakeFile = (file: SourceFile, lines: number, from: number, to: number) => void
+type PathMeaning = ReadonlyMap<number, number>
+type ReadPath = (file: SourceFile) => PathMeaning
+type TakeFile = (file: SourceFile, path: PathMeaning, lines: number, from: number, to: number) => void
 
-async function takeFromIndex(index: WordIndex, query: Query, scanner: WordScanner, take: TakeFile): Promise<void> {
-  const { hits, starts } = await findHits(index, query, scanner)
+async function takeFromIndex(
+  index: WordIndex,
+  query: Query,
+  scanner: WordScanner,
+  pathMeaning: ReadPath,
+  take: TakeFile,
+): Promise<void> {
+  const finding = awaitedLater(findHits(index, query, scanner))
+  const paths = await readPaths(index, pathMeaning)
+  const { hits, starts } = await finding
   scanner.hits = hits
   scanner.hitCount = hits.length
-  for (const { file, firstBlock, lines } of index.texts)
-    take(file, lines, starts[firstBlock]!, starts[firstBlock + blocksOf(lines)]!)
+  for (const [order, { file, firstBlock, lines }] of index.texts.entries())
+    take(file, paths[order]!, lines, starts[firstBlock]!, starts[firstBlock + blocksOf(lines)]!)
+}
+
+const pathsAtOnce = 1_000
+
+/** Reads all paths while the pages of the index come: with pauses, because their requests are sent in them. */
+async function readPaths({ texts }: WordIndex, pathMeaning: ReadPath): Promise<PathMeaning[]> {
+  const paths: PathMeaning[] = []
+  for (const { file } of texts) {
+    if (paths.length % pathsAtOnce === 0) await pause()
+    paths.push(pathMeaning(file))
+  }
+  return paths
 }
 
 /** Reads paths; the meaning of a folder is cached. The summary's words of a folder, or else of the nearest above it, count as words of its path. */
-function createPathReader(query: Query, words: readonly DirectoryWords[]): (file: SourceFile) => Map<number, number> {
+function createPathReader(query: Query, words: readonly DirectoryWords[]): ReadPath {
   const wordsOf = new Map(words.map((one) => [one.directory, one.words.join(' ')]))
   const nearest = (directory: string): string =>
     wordsOf.get(directory) ?? (directory.includes('/') ? nearest(directory.slice(0, directory.lastIndexOf('/'))) : '')
@@ -94,23 +116,31 @@ function createPathReader(query: Query, words: readonly DirectoryWords[]): (file
     if (!folder) {
       const said = [...nameMeaning(query, nearest(directory))]
       const known = new Map(said.map(([concept, weight]) => [concept, weight * weights.directoryWords]))
-      folder = nameMeaning(query, directory, known)
+      folder = addMeaning(known, nameMeaning(query, directory))
       folders.set(directory, folder)
     }
-    return nameMeaning(query, name.replace(/\.\w+$/, ''), new Map(folder))
+    const own = nameMeaning(query, name.replace(/\.\w+$/, ''))
+    return own.size === 0 ? folder : addMeaning(new Map(folder), own)
   }
 }
 
 /** How certainly a name means each concept. */
-export function nameMeaning(query: Query, name: string, found = new Map<number, number>()): Map<number, number> {
+export function nameMeaning(query: Query, name: string): Map<number, number> {
+  const found = new Map<number, number>()
   for (const part of splitIdentifier(name)) {
-    const meaning = meaningOfWord(query, part)
-    if (!meaning) continue
-    for (let at = 0; at < meaning.length; at += 2) {
-      if (meaning[at + 1]! > (found.get(meaning[at]!) ?? 0)) found.set(meaning[at]!, meaning[at + 1]!)
-    }
+    const meaning = meaningOfWord(query, part) ?? []
+    for (let at = 0; at < meaning.length; at += 2) raise(found, meaning[at]!, meaning[at + 1]!)
   }
   return found
+}
+
+function addMeaning(found: Map<number, number>, more: PathMeaning): Map<number, number> {
+  for (const [concept, weight] of more) raise(found, concept, weight)
+  return found
+}
+
+function raise(found: Map<number, number>, concept: number, weight: number): void {
+  if (weight > (found.get(concept) ?? 0)) found.set(concept, weight)
 }
 
 /** Declaration files beside their implementation; they repeat it. */
@@ -202,16 +232,17 @@ function createScorer(stats: SearchStats, count: number, averageSize: number): (
   const { hits, meanings, rarity, fileRarity } = stats
   const wholeCounts = new Float64Array(count)
   const blockCounts = new Float64Array(count)
-  let touched: number[] = []
+  const touched: number[] = []
 
   /** Returns the score of the current block and starts a new one. */
   const closeBlock = (): number => {
     let sum = 0
-    for (const concept of touched.sort((a, b) => a - b)) {
+    if (touched.length > 1) touched.sort((a, b) => a - b)
+    for (const concept of touched) {
       sum += rarity[concept]! * saturate(exact(blockCounts[concept]!), 1)
       blockCounts[concept] = 0
     }
-    touched = []
+    touched.length = 0
     return sum
   }
 
@@ -253,12 +284,16 @@ export function saturate(times: number, length: number): number {
   return (times * (saturation + 1)) / (times + saturation * (1 - lengthPenalty + lengthPenalty * length))
 }
 
-export function selectCandidates(stats: SearchStats): FileScore[] {
-  const byFile = stats.scores.toSorted((a, b) => b.score - a.score).slice(0, sizes.candidates)
+export function selectCandidates({ scores }: SearchStats): FileScore[] {
+  const byFile = highest(scores, ({ score }) => score, sizes.candidates)
   const known = new Set(byFile)
-  const byBlock = stats.scores
-    .toSorted((a, b) => b.blockScore - a.blockScore)
-    .filter((score) => !known.has(score))
-    .slice(0, sizes.candidates / 3)
-  return [...byFile, ...byBlock]
+  const others = scores.filter((score) => !known.has(score))
+  return [...byFile, ...highest(others, ({ blockScore }) => blockScore, Math.floor(sizes.candidates / 3))]
+}
+
+/** Best first. Only those are put in order that are not below the last one. */
+function highest(scores: readonly FileScore[], of: (score: FileScore) => number, count: number): FileScore[] {
+  const least = Float64Array.from(scores, of).sort().at(-count) ?? Number.NEGATIVE_INFINITY
+  const enough = scores.filter((score) => of(score) >= least)
+  return enough.sort((a, b) => of(b) - of(a)).slice(0, count)
 }

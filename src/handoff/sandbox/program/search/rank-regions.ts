@@ -132,7 +132,7 @@ function addIdentifier(query: Query, name: string, meaning: Map<number, number>)
   if (concept !== undefined) meaning.set(concept, 1)
 }
 
-function addNames(times: Float64Array, meaning: Map<number, number> | undefined, share: number): void {
+function addNames(times: Float64Array, meaning: ReadonlyMap<number, number> | undefined, share: number): void {
   for (const [concept, weight] of meaning ?? []) times[concept]! += share * weight
 }
 

@@ -7,7 +7,7 @@ import { ByteReader } from './bytes.js'
 import type { DefinitionSite, FindDefinitions } from './definition-sites.js'
 import type { WordIndex } from './find-hits.js'
 import { blocksOf } from './scan-words.js'
-import { type KeyRange, onlyKey, type Page, pagesFor, readPage, readPageList } from './sorted-pages.js'
+import { lookUp, onlyKey, type PageList, readPageList } from './sorted-pages.js'
 import type { SourceFile } from './source-files.js'
 import { readPlaces, type StoredFile } from './stored-file.js'
 import type { Place } from './stored-objects.js'
@@ -81,18 +81,14 @@ export function readIndex(packed: Uint8Array, pages: StoredFile, commit: string)
   }
   if (blocks > mostBlocks) throw new RangeError('The search index has too many blocks.')
   let end = 0
-  const nextList = (): Page[] => {
+  const nextList = (): PageList => {
     const list = readPageList(table, end)
-    const last = list.at(-1)
+    const last = list.pages.at(-1)
     if (last) end = last.offset + last.length
     return list
   }
   const [words, identifiers, names, others] = [nextList(), nextList(), nextList(), nextList()]
-  const lookUp = async (list: Page[], ranges: readonly KeyRange[], take: (key: Buffer, value: Buffer) => void) => {
-    const wanted = pagesFor(list, ranges)
-    const read = await readPlaces(pages, wanted)
-    for (const [at, page] of wanted.entries()) readPage(read[at]!, page, take)
-  }
+  const read = (wanted: readonly Place[]) => readPlaces(pages, wanted)
   return {
     commit: commitPlace,
     folders,
@@ -102,25 +98,20 @@ export function readIndex(packed: Uint8Array, pages: StoredFile, commit: string)
     words: {
       texts,
       blocks,
-      lookUp: (kind, ranges, take) => lookUp(kind === 'words' ? words! : identifiers!, ranges, take),
+      lookUp: (kind, ranges, take) => lookUp(kind === 'words' ? words : identifiers, ranges, read, take),
     },
     async findDefinitions(wanted) {
       const found = new Map<string, DefinitionSite[]>()
-      await lookUp(
-        names!,
-        [...wanted].map((name) => onlyKey(Buffer.from(name))),
-        (key, value) => {
-          const name = key.toString('utf8')
-          if (wanted.has(name)) found.set(name, readSites(new ByteReader(value), files))
-        },
+      const keys = [...wanted].map((name) => onlyKey(Buffer.from(name)))
+      await lookUp(names, keys, read, (key, value) =>
+        found.set(key.toString('utf8'), readSites(new ByteReader(value), files)),
       )
       return found
     },
     async findOther(path) {
       let found: ObjectPlace | undefined
-      const key = Buffer.from(path)
-      await lookUp(others!, [onlyKey(key)], (one, value) => {
-        if (one.equals(key)) found = createPlaceReader(new ByteReader(value))()
+      await lookUp(others, [onlyKey(Buffer.from(path))], read, (_, value) => {
+        found = createPlaceReader(new ByteReader(value))()
       })
       return found
     },
@@ -132,7 +123,8 @@ const textsOf = (value: unknown) => (Array.isArray(value) ? value.map(String) : 
 function createPlaceReader(from: ByteReader): () => ObjectPlace {
   let end = 0
   return () => {
-    const id = from.bytes(20).toString('hex')
+    const at = from.skip(20)
+    const id = from.all.toString('hex', at, at + 20)
     const distance = from.number()
     const offset = distance % 2 === 1 ? end - (distance + 1) / 2 : end + distance / 2
     const length = from.number()

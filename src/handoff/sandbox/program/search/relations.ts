@@ -1,5 +1,6 @@
 // How the candidates relate to the best of them: who uses, mentions and tests whom. Values are between 0 and 1.
 
+import { awaitedLater, pause } from '../../../util/abort.js'
 import { textOfLine } from './code-regions.js'
 import type { DefinitionSite, FindDefinitions } from './definition-sites.js'
 import type { RankedFile } from './rank-regions.js'
@@ -35,16 +36,17 @@ export async function findRelations(
 ): Promise<Relations> {
   const best = ranked[0]?.rank ?? 0
   const share = (file: RankedFile) => (best > 0 ? Math.max(0, file.rank / best) : 0)
-  const [uses, inherited] = await Promise.all([
-    findUses(ranked.slice(0, useLimits.files), share, findDefinitions),
-    findInherited(ranked, findDefinitions),
-  ])
-  return {
-    ...uses,
-    mentions: findMentions(ranked, share),
-    ...findTests(ranked, share, files),
-    inherited,
-  }
+  const finding = awaitedLater(
+    Promise.all([
+      findUses(ranked.slice(0, useLimits.files), share, findDefinitions),
+      findInherited(ranked, findDefinitions),
+    ]),
+  )
+  // While the definitions are on their way; their requests are sent in this pause.
+  await pause()
+  const found = { mentions: findMentions(ranked, share), ...findTests(ranked, share, files) }
+  const [uses, inherited] = await finding
+  return { ...uses, ...found, inherited }
 }
 
 type Share = (file: RankedFile) => number

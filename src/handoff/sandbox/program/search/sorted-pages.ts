@@ -85,17 +85,37 @@ export function writePageList(to: ByteWriter, pages: readonly Page[]): void {
   }
 }
 
+/** The pages of a table. What the list says of each stays in its bytes, because a large repository has thousands. */
+export interface PageList {
+  bytes: Buffer
+  pages: ListedPage[]
+}
+
+interface ListedPage {
+  offset: number
+  length: number
+  firstKey: Range
+  digestAt: number
+}
+
+/** Of some bytes. */
+interface Range {
+  from: number
+  to: number
+}
+
 /** The pages of a table that begins at `offset`. */
-export function readPageList(from: ByteReader, offset: number): Page[] {
-  const pages: Page[] = []
+export function readPageList(list: ByteReader, offset: number): PageList {
+  const pages: ListedPage[] = []
   let next = offset
-  for (let left = from.number(); left > 0; left--) {
-    const first = from.bytes(from.number())
-    const length = from.number()
-    pages.push({ first, offset: next, length, digest: from.bytes(digestBytes) })
+  for (let left = list.number(); left > 0; left--) {
+    const from = list.skip(list.number())
+    const firstKey = { from, to: list.at }
+    const length = list.number()
+    pages.push({ offset: next, length, firstKey, digestAt: list.skip(digestBytes) })
     next += length
   }
-  return pages
+  return { bytes: list.all, pages }
 }
 
 /** A range of keys: `to` is not in it. */
@@ -107,28 +127,79 @@ export interface KeyRange {
 /** The range of one key. */
 export const onlyKey = (key: Uint8Array): KeyRange => ({ from: key, to: Buffer.concat([key, Buffer.alloc(1)]) })
 
-/** The pages that may have a key in one of the ranges. */
-export function pagesFor(pages: readonly Page[], ranges: readonly KeyRange[]): Page[] {
-  return pages.filter(({ first }, index) => {
-    const next = pages[index + 1]?.first
-    return ranges.some(({ from, to }) => first.compare(to) < 0 && (!next || next.compare(from) > 0))
+/** Called with an entry as it is stored. Bytes are valid during the call only, and a zero follows those of the key. */
+export type TakeEntry = (key: Buffer, value: Buffer) => void
+
+/** Calls `take` with each entry whose key is in one of the ranges. `read` reads pages. */
+export async function lookUp(
+  { bytes, pages }: PageList,
+  ranges: readonly KeyRange[],
+  read: (pages: readonly ListedPage[]) => Promise<Buffer[]>,
+  take: TakeEntry,
+): Promise<void> {
+  const wanted = inOrderAndApart(ranges)
+  const chosen = pagesFor({ bytes, pages }, wanted)
+  for (const [at, stored] of (await read(chosen)).entries()) {
+    const { digestAt } = chosen[at]!
+    if (!digestOf(stored).equals(bytes.subarray(digestAt, digestAt + digestBytes)))
+      throw new RangeError('A page of the search index is not the one that was sealed.')
+    readPage(stored, wanted, take)
+  }
+}
+
+/** Ranges that overlap become one. */
+function inOrderAndApart(ranges: readonly KeyRange[]): KeyRange[] {
+  const apart: KeyRange[] = []
+  for (const range of ranges.toSorted((a, b) => Buffer.compare(a.from, b.from))) {
+    const last = apart.at(-1)
+    if (!last || Buffer.compare(last.to, range.from) < 0) apart.push({ ...range })
+    else if (Buffer.compare(last.to, range.to) < 0) last.to = range.to
+  }
+  return apart
+}
+
+/** The pages that may have a key in one of the ranges, which are in their order. */
+function pagesFor({ bytes, pages }: PageList, ranges: readonly KeyRange[]): ListedPage[] {
+  let next = 0
+  return pages.filter(({ firstKey }, index) => {
+    while (next < ranges.length && compare(bytes, firstKey, ranges[next]!.to) >= 0) next++
+    const range = ranges[next]
+    const following = pages[index + 1]
+    return range && (!following || compare(bytes, following.firstKey, range.from) > 0)
   })
 }
 
-/** Calls `take` with each entry of a page as it is stored. Bytes are valid during the call only, and a zero follows those of the key. */
-export function readPage(stored: Buffer, { digest }: Page, take: (key: Buffer, value: Buffer) => void): void {
-  if (!digestOf(stored).equals(digest))
-    throw new RangeError('A page of the search index is not the one that was sealed.')
+function readPage(stored: Buffer, ranges: readonly KeyRange[], take: TakeEntry): void {
   const entries = new ByteReader(inflateRawSync(stored, { maxOutputLength: longestPage }))
-  let room = Buffer.alloc(1_024)
+  let key = Buffer.alloc(1_024)
+  let next = 0
   while (!entries.isAtEnd()) {
     const shared = entries.number()
     const more = entries.number()
     const end = shared + more
-    if (end >= room.length) room = Buffer.concat([room, Buffer.alloc(Math.min(end, longestPage) + 1)])
-    room.set(entries.bytes(more), shared)
-    room[end] = 0
-    const value = entries.bytes(entries.number())
-    take(room.subarray(0, end), value)
+    if (end >= key.length) key = Buffer.concat([key, Buffer.alloc(Math.min(end, longestPage) + 1)])
+    const from = entries.skip(more)
+    for (let at = 0; at < more; at++) key[shared + at] = entries.all[from + at]!
+    const length = entries.number()
+    const whole = { from: 0, to: end }
+    while (next < ranges.length && compare(key, whole, ranges[next]!.to) >= 0) next++
+    const range = ranges[next]
+    if (!range) return
+    if (compare(key, whole, range.from) < 0) entries.skip(length)
+    else {
+      key[end] = 0
+      take(key.subarray(0, end), entries.bytes(length))
+    }
   }
+}
+
+/** Keys are short and mostly differ early, so a call of `Buffer.compare` would take longer. */
+function compare(bytes: Uint8Array, { from, to }: Range, other: Uint8Array): number {
+  const length = to - from
+  const shared = Math.min(length, other.length)
+  for (let at = 0; at < shared; at++) {
+    const difference = bytes[from + at]! - other[at]!
+    if (difference !== 0) return difference
+  }
+  return length - other.length
 }

@@ -7,7 +7,7 @@ export interface StoredFile {
 }
 
 /** Requests at the same time, and bytes that are read in vain rather than making one more request. A range of a false index may be of any size. */
-const most = { requests: 48, gap: 300_000, bytes: 256_000_000 }
+const most = { requests: 96, gap: 300_000, bytes: 256_000_000 }
 const smallGap = 12_000
 
 /** The bytes of each place, in their order. */

@@ -1,10 +1,14 @@
 // Words: splits identifiers, splits text in scripts without spaces, and stems English words.
 
+const isAscii = /^[\0-\x7f]*$/
+const anyPart = /\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{Nd}+/gu
+/** The same for ASCII, several times faster. */
+const asciiPart = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g
+
 /** `parseHTTPHeader_v2` is parse, http, header, v, 2, in lower case. */
 export function splitIdentifier(identifier: string): string[] {
-  return (identifier.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{Nd}+/gu) ?? []).map((part) =>
-    part.toLowerCase(),
-  )
+  const parts = isAscii.test(identifier) ? asciiPart : anyPart
+  return (identifier.match(parts) ?? []).map((part) => part.toLowerCase())
 }
 
 /** Scripts without spaces between words, or with inflected words: pairs of characters stand for words. */

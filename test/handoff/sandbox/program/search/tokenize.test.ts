@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { meaningOfWord, parseQuestion } from '../../../../../src/handoff/sandbox/program/search/query.js'
 import { splitIdentifier, stem, wordParts } from '../../../../../src/handoff/sandbox/program/search/tokenize.js'
@@ -34,6 +35,29 @@ test('in scripts without spaces, pairs of characters are words', () => {
   expect(wordParts('过期时间')).toEqual(['过期', '期时', '时间'])
   expect(wordParts('設')).toEqual(['設'])
   expect(wordParts('threshold')).toEqual(['threshold'])
+})
+
+test('ASCII falls apart as it does beside other letters', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('a', 'b', 'A', 'B', '0', '7', '_', '-', ' ') }), (text) => {
+      expect([...splitIdentifier(text), 'é']).toEqual(splitIdentifier(`${text}_é`))
+    }),
+  )
+})
+
+test('a stem begins as its word does', () => {
+  const endings = ['s', 'es', 'ies', 'ed', 'ing', 'er', 'ation', 'ize', 'ness', 'able', 'ically', 'ity', 'al', 'y', 'e']
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom(...'abdeginorstyz'), maxLength: 6 }),
+      fc.array(fc.constantFrom(...endings), { maxLength: 3 }),
+      (start, ends) => {
+        const word = start + ends.join('')
+        expect(stem(word).slice(0, 2)).toBe(word.slice(0, 2))
+      },
+    ),
+    { numRuns: 2_000 },
+  )
 })
 
 function said(question: string, word: string, terms: string[] = []): string[] {
