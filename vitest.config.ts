@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { FileOrder } from './test/support/file-order.js'
 
 /** Tests that only compute: they start no process and no server. */
 const unit = ['test/handoff/domain/**/*.test.ts']
@@ -16,24 +17,22 @@ const common = {
   isolate: false,
 }
 
-/** Tests run in any order. Where changes are decided about, files do too; elsewhere the slowest file of the last run begins. */
-const sequence = { shuffle: { files: Boolean(process.env['CI']), tests: true } }
-
 export default defineConfig({
   test: {
     globalSetup: ['global-setup', 'shipped-action', 'recordings-folder'].map((name) => `test/support/${name}.ts`),
-    // More workers than the smallest machine has cores: many tests wait for processes and deadlines.
+    // More workers than the smallest machine has cores: many tests wait for processes and deadlines. `test:guarantees` has six, because more of them wait.
     maxWorkers: 4,
+    // Tests of a file run in any order.
+    sequence: { shuffle: { tests: true }, sequencer: FileOrder },
     reporters: ['default'],
     projects: [
-      { extends: true, test: { ...common, name: 'unit', sequence, include: unit, exclude: guarantees } },
+      { extends: true, test: { ...common, name: 'unit', include: unit, exclude: guarantees } },
       { extends: true, test: { ...common, name: 'guarantees', include: guarantees, provide: { functions: 'built' } } },
       {
         extends: true,
         test: {
           ...common,
           name: 'integration',
-          sequence,
           include: ['test/**/*.test.ts'],
           exclude: [...unit, ...guarantees],
           // The platform's builder takes longer than all these tests of the service.

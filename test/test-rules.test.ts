@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSync } from 'vite'
 import { expect, test } from 'vitest'
+import { longestFiles } from './support/file-order.js'
 
 interface Node {
   type: string
@@ -68,6 +69,10 @@ test('no expectation is in a branch, where it could be skipped without a word', 
     conditionalExpects(readFileSync(join(import.meta.dirname, name), 'utf8')).map((line) => `test/${name}:${line}`),
   )
   expect(found).toEqual([])
+})
+
+test('each file that begins first is there', () => {
+  expect(longestFiles.map((file) => `${file}.test.ts`).filter((name) => !files.includes(name))).toEqual([])
 })
 
 test('no module is mocked, and no global is replaced', () => {

@@ -17,7 +17,7 @@ const files = [
 ]
 
 beforeAll(async () => {
-  stack = await startActionStack({ files })
+  stack = await startActionStack({ files, repeated: {} })
   for (const [number, hour] of [2, 3, 4, 5, 6, 7, 8].entries()) {
     const before = await stack.repository.git('rev-parse', 'main')
     await stack.repository.git('update-ref', 'refs/heads/main', stack.repository.commits[0]!)

@@ -11,6 +11,7 @@ const said = 'The hour is set by the server, see src/token.ts:4.'
 
 beforeEach(async () => {
   stack = await startActionStack({
+    repeated: {},
     files: [
       tokenFiles,
       { 'src/token.ts': `// A new first line.\n${tokenSource}` },

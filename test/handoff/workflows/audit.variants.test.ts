@@ -25,10 +25,10 @@ beforeAll(async () => {
     { 'src/price.ts': 'export function priceOf(weight: number): number {\n  return weight * 2\n}\n' },
     { 'src/price.ts': 'export function priceOf(weight: number): number {\n  return weight * 3\n}\n' },
   ])
-  const repositories = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`octo/r${index}`, git.directory]))
+  const repositories = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`octo-${index}/r`, git.directory]))
   ;[stack, older] = await Promise.all([
-    startLocalStack({ repositories }),
-    startLocalStack({ repositories, clouds: { drive: { journals: false } } }),
+    startLocalStack({ repositories, repeated: {} }),
+    startLocalStack({ repositories, repeated: {}, clouds: { drive: { journals: false } } }),
   ])
 })
 
@@ -39,7 +39,7 @@ afterAll(async () => {
 
 beforeEach(() => {
   serial += 1
-  name = `octo/r${serial}`
+  name = `octo-${serial}/r`
 })
 
 const summarised = (at: LocalStack, context = at.makeContext(on), commit = git.head) =>

@@ -26,6 +26,7 @@ beforeAll(async () => {
   })
   stack = await startLocalStack({
     repositories: { [name]: repository.directory },
+    repeated: {},
     settings: { LLM_PRICE_INPUT: '1', LLM_PRICE_OUTPUT: '2' },
   })
   run = await summarise(

@@ -31,7 +31,7 @@ beforeAll(async () => {
   ;[small, large, stack] = await Promise.all([
     makeRepository([{ 'src/greet.ts': 'export const greet = 1\n' }, { 'src/greet.ts': 'export const greet = 2\n' }]),
     makeRepository([modules(1), modules(2)]),
-    startLocalStack({ repositories: {} }),
+    startLocalStack({ repositories: {}, repeated: {} }),
   ])
 })
 
@@ -48,7 +48,7 @@ afterAll(async () => {
 /** A repository of its own for each run. */
 function request(repository: TestRepository) {
   served += 1
-  const name = `octo/tools-${served}`
+  const name = `octo-${served}/tools`
   stack.remote.serve(name, repository.directory)
   return { commit: stack.commit(name, repository.head), attempt: 'first', base: repository.commits[0]! }
 }
