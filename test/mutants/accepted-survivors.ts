@@ -47,6 +47,18 @@ export const acceptedSurvivors: AcceptedSurvivors = {
       why: 'No code begins with a bracket.',
     },
   ],
+  'handoff/domain/citations/shown-files.ts': [
+    {
+      code: 'if (places.length >= most) break',
+      change: 'places.length >= most → false',
+      why: 'A bound of work alone: two places are as many as a hundred, and fifty places within a range begin where the range begins.',
+    },
+    {
+      code: 'if (places.length >= most) break',
+      change: 'places.length >= most → places.length > most',
+      why: 'One place more of a bound of work.',
+    },
+  ],
   'handoff/domain/citations/verify-citations.ts': [
     {
       code: 'if (!/^\\[\\[["`]?[\\w.@~/-]/.test(text.slice(at)) || citationEnd(text, at) !== undefined) return text',
