@@ -73,6 +73,12 @@ test.each<[string, Partial<ProgramTask>]>([
   expect(Object.keys(commands[0]![1].environment)).toEqual(['DRIVE9_API_KEY', 'HANDOFF_TASK'])
 })
 
+test('the command of a search begins the mount, and that of a survey has none', async () => {
+  const commandOf = async (more: Partial<ProgramTask>) => (await ended([done], {}, anyProgram, more)).commands[0]![0]
+  expect(await commandOf({})).toMatch(/^exec node program\.mjs < <\(.*drive9 mount .*\)$/m)
+  expect(await commandOf({ task: 'summarise' })).toMatch(/^exec node program\.mjs$/m)
+})
+
 test('a program is loaded and packed once', async () => {
   loaded.length = 0
   await ended([done])
