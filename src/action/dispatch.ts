@@ -5,9 +5,7 @@ import {
   isHandoffError,
   makeRedactor,
   parseDeadline,
-  parseRunId,
-  quote,
-  type RunName,
+  parseRunName,
   type RunPlace,
   systemClock,
 } from '../handoff/index.js'
@@ -98,13 +96,4 @@ function listSources({ sha, ref, baseRef }: CommitRequest): RunPlace[] {
   const note = `The commit ${sha.slice(0, 7)} has no summary yet, so this is answered from the newest one of ${branch}.`
   const onBranch = branch?.startsWith('refs/heads/') ? [{ name: { ref: branch }, note }] : []
   return [{ name: { commit: sha } }, ...onBranch]
-}
-
-function parseRunName(text: string): RunName {
-  if (/^[0-9a-f]{40}$/.test(text)) return { commit: text }
-  if (text.startsWith('refs/')) return { ref: text }
-  if (/^[0-9a-f]{40}-/.test(text)) return { run: parseRunId(text) }
-  throw new HandoffError('invalid-input', `The input run, ${quote(text)}, is neither a run, nor a commit, nor a ref.`, {
-    next: 'Give the output run of a summary, a full commit id, or a ref like refs/heads/main.',
-  })
 }

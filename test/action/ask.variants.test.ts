@@ -280,7 +280,7 @@ test('mode ask needs a question, and a run that makes sense', async () => {
   const none = await stack.step({ event, inputs: { mode: 'ask' } })
   expect(none.errors).toEqual([expect.stringContaining('needs a question. Add the input question')])
   const odd = await stack.step({ event, inputs: { mode: 'ask', question: 'Why?', run: 'yesterday' } })
-  expect(odd.errors).toEqual([expect.stringContaining('is neither a run, nor a commit, nor a ref')])
+  expect(odd.errors).toEqual([expect.stringContaining('refs/heads/yesterday of octo/tools has no summary yet')])
 })
 
 describe('on an issue', () => {

@@ -28,8 +28,11 @@ export async function fetchText(url: string | URL, request: TextRequest): Promis
   return { status: response.status, headers: response.headers, text: await readText(response, maxBytes) }
 }
 
+export const readText = async (response: Response, maxBytes?: number): Promise<string> =>
+  (await readBytes(response, maxBytes)).toString()
+
 /** The whole body. Leaving the loop closes the connection. */
-export async function readText(response: Response, maxBytes = 4_000_000): Promise<string> {
+export async function readBytes(response: Response, maxBytes = 4_000_000): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   let size = 0
   for await (const piece of response.body ?? []) {
@@ -37,7 +40,7 @@ export async function readText(response: Response, maxBytes = 4_000_000): Promis
     if (size > maxBytes) throw new ReplyTooLong(`The reply has more than ${maxBytes} bytes.`)
     pieces.push(piece)
   }
-  return Buffer.concat(pieces).toString()
+  return Buffer.concat(pieces)
 }
 
 /** Why no reply came, in words that hold no address and no header. */

@@ -118,90 +118,76 @@ export interface AskBody {
 }
 
 const names = ['run', 'commit', 'ref', 'pull']
-const fields = [
-  'repository',
-  ...names,
-  'compareWith',
-  'question',
-  'thread',
-  'after',
-  'fresh',
-  'comment',
-  'model',
-  'depth',
-]
+
+/** Fields that are texts, each with the most characters that it may have. */
+const texts = {
+  repository: 400,
+  run: 200,
+  commit: 200,
+  ref: 1_000,
+  question: 500_000,
+  thread: 400,
+  after: 32,
+  model: 200,
+  depth: 20,
+}
+const flags = ['fresh', 'comment'] as const
+type Fields = { [K in keyof typeof texts]?: string } & { [K in (typeof flags)[number]]?: boolean } & {
+  pull?: unknown
+  compareWith?: unknown
+}
 
 /** Checks the shape of a question. The workflow checks its meaning. */
 export function readAsk(value: unknown): AskBody {
-  const body = objectOf(value, 'The body', fields)
-  const repository = text(body, 'repository', 400)
-  const question = text(body, 'question', 500_000)
+  const body = fieldsOf(value, 'The body', [...Object.keys(texts), 'pull', 'compareWith', ...flags])
+  const { repository, question, thread, after, model, fresh = false, comment = false } = body
   if (repository === undefined || question === undefined) throw wrong('`repository` and `question` are needed.')
   const name = readName(body, 'says what is asked about')
-  const compareWith = readCompared(body['compareWith'])
-  const pull = body['pull'] === undefined ? undefined : (body['pull'] as number)
-  const thread = text(body, 'thread', 400)
-  const after = text(body, 'after', 32)
+  const compareWith =
+    body.compareWith === undefined
+      ? undefined
+      : readName(fieldsOf(body.compareWith, '`compareWith`', names), 'says what it is compared with')
+  const pull = body.pull as number | undefined
   if (after !== undefined && !/^[0-9a-f]{32}$/.test(after)) throw wrong('`after` is not the id of an answer.')
   if (after !== undefined && thread !== undefined) throw wrong('Either `thread` or `after`, not both.')
-  const model = text(body, 'model', 200)
-  const depth = readDepth(body)
-  const comment = flag(body, 'comment')
+  const depth = body.depth === undefined ? undefined : depthNamed(body.depth)
+  if (body.depth !== depth) throw wrong('`depth` is not known.', `There are ${depths.join(', ')}.`)
   if (comment && pull === undefined) throw wrong('`comment` needs `pull`: where to write it.')
-  return {
-    repository,
-    name,
-    question,
-    fresh: flag(body, 'fresh'),
-    comment,
-    compareWith,
-    pull,
-    thread,
-    after,
-    model,
-    depth,
-  }
-}
-
-function readDepth(body: Record<string, unknown>): Depth | undefined {
-  const named = text(body, 'depth', 20)
-  const depth = named === undefined ? undefined : depthNamed(named)
-  if (named === undefined || depth !== undefined) return depth
-  throw wrong('`depth` is not known.', `There are ${depths.join(', ')}.`)
+  return { repository, name, question, fresh, comment, compareWith, pull, thread, after, model, depth }
 }
 
 /** `{ "useful": true }`. */
 export function readFeedback(value: unknown): boolean {
-  const { useful } = objectOf(value, 'The body', ['useful'])
+  const { useful } = fieldsOf(value, 'The body', ['useful']) as { useful?: unknown }
   if (typeof useful === 'boolean') return useful
   throw wrong('`useful` is needed: true or false.')
 }
 
-function objectOf(value: unknown, what: string, known: string[]): Record<string, unknown> {
+function fieldsOf(value: unknown, what: string, known: readonly string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(`${what} is not an object.`)
-  const unknown = Object.keys(value).find((key) => !known.includes(key))
-  if (unknown === undefined) return value as Record<string, unknown>
-  throw wrong(
-    `There is no field ${JSON.stringify(unknown.slice(0, 40))} in ${what.toLowerCase()}.`,
-    `There are ${known.join(', ')}.`,
-  )
+  for (const [name, field] of Object.entries(value)) {
+    if (!known.includes(name)) {
+      const said = JSON.stringify(name.slice(0, 40))
+      throw wrong(`There is no field ${said} in ${what.toLowerCase()}.`, `There are ${known.join(', ')}.`)
+    }
+    const most = texts[name as keyof typeof texts]
+    if (most !== undefined && !isText(field, most))
+      throw wrong(`\`${name}\` is not a text of at most ${most.toLocaleString('en-US')} characters.`)
+    if (flags.some((flag) => flag === name) && typeof field !== 'boolean')
+      throw wrong(`\`${name}\` is not true or false.`)
+  }
+  return value
 }
 
-function readCompared(value: unknown): AskedName | undefined {
-  return value === undefined
-    ? undefined
-    : readName(objectOf(value, '`compareWith`', names), 'says what it is compared with')
-}
+const isText = (value: unknown, most: number) =>
+  typeof value === 'string' && value.length <= most && value.isWellFormed() && !value.includes('\0')
 
-function readName(body: Record<string, unknown>, saying: string): AskedName {
-  const given = names.filter((key) => body[key] !== undefined)
+function readName({ run, commit, ref, pull }: Fields, saying: string): AskedName {
+  const given = [run, commit, ref, pull].filter((one) => one !== undefined)
   if (given.length !== 1) throw wrong(`Exactly one of \`run\`, \`commit\`, \`ref\` and \`pull\` ${saying}.`)
-  const pull = body['pull']
-  if (pull !== undefined) return { ref: pullRef(pull) }
-  const run = text(body, 'run', 200)
   if (run !== undefined) return { run }
-  const commit = text(body, 'commit', 200)
-  return commit === undefined ? { ref: fullRef(text(body, 'ref', 1_000) ?? '') } : { commit }
+  if (commit !== undefined) return { commit }
+  return { ref: ref === undefined ? pullRef(pull) : fullRef(ref) }
 }
 
 export function pullRef(pull: unknown): string {
@@ -212,19 +198,6 @@ export function pullRef(pull: unknown): string {
 /** Accepts the short name of a branch. `HEAD` stands for the default branch. */
 export function fullRef(ref: string): string {
   return ref === 'HEAD' || ref.startsWith('refs/') ? ref : `refs/heads/${ref}`
-}
-
-function text(body: Record<string, unknown>, name: string, most: number): string | undefined {
-  const value = body[name]
-  if (value === undefined) return undefined
-  if (typeof value === 'string' && value.length <= most && value.isWellFormed() && !value.includes('\0')) return value
-  throw wrong(`\`${name}\` is not a text of at most ${most.toLocaleString('en-US')} characters.`)
-}
-
-function flag(body: Record<string, unknown>, name: string): boolean {
-  const value = body[name] ?? false
-  if (typeof value === 'boolean') return value
-  throw wrong(`\`${name}\` is not true or false.`)
 }
 
 export function wrong(detail: string, next?: string): HttpError {

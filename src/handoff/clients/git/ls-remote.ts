@@ -5,7 +5,7 @@
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Clock, GitHost } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
-import { connectionProblem } from '../../util/http.js'
+import { connectionProblem, readBytes } from '../../util/http.js'
 import { parseHttpUrl } from '../../util/http-url.js'
 import { doubled, retry, retryAfterMs } from '../../util/retry.js'
 import { withoutTrailingSlashes } from '../../util/text.js'
@@ -23,6 +23,7 @@ export interface GitHostConfig {
 
 const retries = 2
 const redirects = 3
+const longestListing = 32_000_000
 
 export function makeGitHost(config: GitHostConfig = {}): GitHost {
   const clock = config.clock ?? systemClock
@@ -51,7 +52,7 @@ export function makeGitHost(config: GitHostConfig = {}): GitHost {
       body: [...command, ...options.map(packet), flush].join(''),
     })
     if (!response.ok) throw new Refused(response)
-    const found = await readListing(response, wanted)
+    const found = readListing(await readBytes(response, longestListing), wanted)
     if (found) return found
     throw new HandoffError('git', `${displayAddress(base)} does not answer like a git host with protocol version 2.`, {
       next: 'Check the clone address; the git server must be version 2.18 or newer.',
@@ -115,23 +116,14 @@ function parseCloneUrl(cloneUrl: string): URL {
  * The wanted refs and their commits. HEAD brings the branch that it points to. Undefined when the reply is not a complete listing: then the server
  * does not speak version 2.
  */
-async function readListing(response: Response, wanted: readonly string[]): Promise<Map<string, string> | undefined> {
+function readListing(reply: Buffer, wanted: readonly string[]): Map<string, string> | undefined {
   const found = new Map<string, string>()
-  let complete = false
-  try {
-    for await (const packet of readPackets(bodyOf(response))) {
-      if ('mark' in packet) {
-        complete ||= packet.mark === 'flush'
-        continue
-      }
-      if (packet.line.startsWith('ERR ')) throw serverError(packet.line.slice(4))
-      const [object = '', name = '', ...attributes] = packet.line.split(' ')
-      if (/^[0-9a-f]{40}$/.test(object)) addRef(found, wanted, object, name, attributes)
-      else if (object !== 'unborn') return undefined
-    }
-  } catch (error) {
-    if (error instanceof NotPackets) return undefined
-    throw error
+  const { lines, complete } = linesIn(reply)
+  for (const line of lines) {
+    if (line.startsWith('ERR ')) throw serverError(line.slice(4))
+    const [object = '', name = '', ...attributes] = line.split(' ')
+    if (/^[0-9a-f]{40}$/.test(object)) addRef(found, wanted, object, name, attributes)
+    else if (object !== 'unborn') return undefined
   }
   return complete ? found : undefined
 }
@@ -154,52 +146,30 @@ function serverError(message: string): HandoffError {
   return new HandoffError('git', `The git host says: ${quote(message)}.`, { next: 'Check the clone address.' })
 }
 
-async function* bodyOf(response: Response): AsyncIterable<Uint8Array> {
-  if (response.body) yield* response.body
-}
-
 // git's packet lines: four hexadecimal digits of length, then the content. 0000 to 0002 are markers without content.
-
-type Packet = { mark: 'flush' | 'delimiter' | 'end' } | { line: string }
 
 const flush = '0000'
 const delimiter = '0001'
 
 export function packet(line: string): string {
-  const length = new TextEncoder().encode(line).length + 4
+  const length = Buffer.byteLength(line) + 4
   return length.toString(16).padStart(4, '0') + line
 }
 
-/** The body is not packet lines, or ends in the middle of one. */
-class NotPackets extends Error {}
-
-/** Yields packets as they arrive, so that a long listing is never in memory as a whole. */
-async function* readPackets(body: AsyncIterable<Uint8Array>): AsyncIterable<Packet> {
-  let waiting: Uint8Array = new Uint8Array()
-  for await (const chunk of body) {
-    waiting = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk])
-    let at = 0
-    while (waiting.length - at >= 4) {
-      const length = lengthAt(waiting, at)
-      if (waiting.length - at < Math.max(4, length)) break
-      yield length < 4 ? { mark: marks[length]! } : { line: text(waiting.subarray(at + 4, at + length)) }
-      at += Math.max(4, length)
-    }
-    waiting = waiting.subarray(at)
+/** The lines of a reply. It is complete when a flush ends it; not where it is not in packets, or ends in the middle of one. */
+function linesIn(reply: Buffer): { lines: string[]; complete: boolean } {
+  const lines: string[] = []
+  let complete = false
+  for (let at = 0; at < reply.length; ) {
+    const digits = reply.toString('latin1', at, at + 4)
+    const length = /^[0-9a-f]{4}$/i.test(digits) ? Number.parseInt(digits, 16) : 3
+    if (length === 3 || at + length > reply.length) return { lines, complete: false }
+    if (length > 3) lines.push(reply.toString('utf8', at + 4, at + length).replace(/\n$/, ''))
+    complete ||= length === 0
+    at += Math.max(4, length)
   }
-  if (waiting.length > 0) throw new NotPackets('the answer ends in the middle of a packet')
+  return { lines, complete }
 }
-
-const marks = ['flush', 'delimiter', 'end'] as const
-
-function lengthAt(bytes: Uint8Array, at: number): number {
-  const digits = text(bytes.subarray(at, at + 4))
-  const length = /^[0-9a-f]{4}$/i.test(digits) ? Number.parseInt(digits, 16) : Number.NaN
-  if (Number.isNaN(length) || length === 3) throw new NotPackets('the answer is not in packets')
-  return length
-}
-
-const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).replace(/\n$/, '')
 
 // Explains a failure at a git host, and whether a retry makes sense.
 

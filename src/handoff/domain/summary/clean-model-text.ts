@@ -4,6 +4,7 @@
 // start of a line, code spans within one line), and `<` is escaped everywhere else.
 
 import { cleanText, cutText } from '../markdown/clean-text.js'
+import { codeSpansOf } from '../markdown/code-ranges.js'
 
 export function cleanModelText(text: string, limit = 60_000): string {
   return tidy(cleanLines(cleanText(cutText(text, limit)).split('\n')).join('\n'))
@@ -62,43 +63,18 @@ function close(lines: string[], fence: { mark: string; at: number }): void {
 /** Outside code spans, escapes HTML, breaks links and escapes unpaired backticks. */
 function cleanLine(line: string): string {
   let result = ''
-  let plain = ''
-  const flush = () => {
-    result += withoutMarkup(plain)
-    plain = ''
+  let from = 0
+  for (const [start, end] of codeSpansOf(line)) {
+    result += withoutMarkup(line.slice(from, start)) + line.slice(start, end)
+    from = end
   }
-  for (let index = 0; index < line.length; ) {
-    const run = /^`+/.exec(line.slice(index))?.[0] ?? ''
-    const end = run === '' ? -1 : closingRun(line, index + run.length, run.length)
-    if (line[index] === '\\' && index + 1 < line.length) {
-      plain += line.slice(index, index + 2)
-      index += 2
-    } else if (run === '') {
-      plain += line[index++]
-    } else if (end < 0) {
-      plain += '\\`'.repeat(run.length)
-      index += run.length
-    } else {
-      flush()
-      result += line.slice(index, end)
-      index = end
-    }
-  }
-  flush()
-  return result
-}
-
-/** The end of a code span opened by `length` backticks; -1 if it does not end in this line. */
-function closingRun(line: string, from: number, length: number): number {
-  for (const match of line.slice(from).matchAll(/`+/g)) {
-    if (match[0].length === length) return from + match.index + length
-  }
-  return -1
+  return result + withoutMarkup(line.slice(from))
 }
 
 /** Only adds characters, because removing some could create new markup. */
 function withoutMarkup(text: string): string {
   return text
+    .replace(/\\[\s\S]|`/g, (found) => (found === '`' ? '\\`' : found))
     .replace(/\]\(/g, '] (')
     .replace(/\]:/g, ']\\:')
     .replace(/<(?=[A-Za-z/!?])/g, '&lt;')

@@ -1,4 +1,5 @@
 // Finds paths in a model's text, bare (`src/a.ts:10`) or in a code span. correct-paths.ts checks whether they exist.
+import { codeSpansOf } from '../markdown/code-ranges.js'
 
 export interface Mention {
   start: number
@@ -17,34 +18,14 @@ export function findMentions(text: string, odd: readonly string[] = []): Mention
   const taken = new Uint8Array(text.length)
   const mentions = unusualMentions(text, odd, taken)
   let from = 0
-  for (const span of codeSpans(text)) {
-    mentions.push(...bareMentions(text.slice(from, span.start), from, 'bare', taken))
-    mentions.push(...spanMentions(text.slice(span.from, span.to), span.from, taken))
-    from = span.end
+  for (const [start, end] of codeSpansOf(text)) {
+    const ticks = /^`+/.exec(text.slice(start, end))![0].length
+    mentions.push(...bareMentions(text.slice(from, start), from, 'bare', taken))
+    mentions.push(...spanMentions(text.slice(start + ticks, end - ticks), start + ticks, taken))
+    from = end
   }
   mentions.push(...bareMentions(text.slice(from), from, 'bare', taken))
   return mentions.sort((a, b) => a.start - b.start)
-}
-
-/** The code spans of the text and the ranges inside their backticks. */
-function codeSpans(text: string): { start: number; from: number; to: number; end: number }[] {
-  const runs = [...text.matchAll(/`+/g)].map((match) => ({ at: match.index, length: match[0].length }))
-  const next = new Map<number, number>()
-  const partner: (number | undefined)[] = []
-  for (let index = runs.length - 1; index >= 0; index--) {
-    const { length } = runs[index]!
-    partner[index] = next.get(length)
-    next.set(length, index)
-  }
-  const spans = []
-  for (let index = 0; index < runs.length; index++) {
-    const closing = partner[index]
-    if (closing === undefined) continue
-    const [open, close] = [runs[index]!, runs[closing]!]
-    spans.push({ start: open.at, from: open.at + open.length, to: close.at, end: close.at + close.length })
-    index = closing
-  }
-  return spans
 }
 
 /** Replaces each mention for which `change` returns another text. */
