@@ -89,6 +89,17 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
       ])
     })
 
+    test('tells where a large file gives ranges without a key', async () => {
+      const [small, large] = [fresh('small'), fresh('large.bin')]
+      const content = randomBytes(60_000)
+      await Promise.all([write(small, 'small'), write(large, content)])
+      expect(await drive.locate(small, signal)).toBeUndefined()
+      expect(await drive.locate(fresh(), signal)).toBeUndefined()
+      const address = await drive.locate(large, signal)
+      const range = await fetch(address ?? '', { headers: { range: 'bytes=100-199' } })
+      expect([range.status, Buffer.from(await range.arrayBuffer())]).toEqual([206, content.subarray(100, 200)])
+    })
+
     test('keeps an empty file', async () => {
       const path = fresh()
       await write(path, '')

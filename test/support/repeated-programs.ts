@@ -141,7 +141,7 @@ function hear(socket: Socket): { call: Promise<Call | undefined>; output: Promis
 
 /** Addresses, names of runs and tokens do not change what the program does. */
 function keyOf({ program, task }: Call): string {
-  const { mount: _mount, clone, ...rest } = { clone: undefined, ...task }
+  const { mount: _mount, addresses: _, clone, ...rest } = { clone: undefined, addresses: undefined, ...task }
   return sha256(JSON.stringify([program, { ...rest, clone: clone && { ...clone, url: '' } }]))
 }
 

@@ -92,6 +92,8 @@ export interface Drive {
   digest(path: string, signal: AbortSignal): Promise<FileDigest | null>
   /** Of up to `smallFilesAtOnce` files below `smallFileBytes`, in one request. Null for each that does not exist or is not small. */
   digestSmall(paths: string[], signal: AbortSignal): Promise<(FileDigest | null)[]>
+  /** An address that gives ranges of a large file without a key, for some minutes. Undefined for a file that the service gives itself. */
+  locate(path: string, signal: AbortSignal): Promise<string | undefined>
   /** Null if nothing exists at the path. */
   stat(path: string, signal: AbortSignal): Promise<DriveStat | null>
   /** A directory that does not exist is listed as empty, as drive9 does it. */

@@ -46,6 +46,8 @@ export interface FindTask {
   again?: boolean
   /** Files that it may need; the program checks what it reads of each. */
   artifacts: { path: string; bytes: number; sha256: string }[]
+  /** Addresses of large artifacts that give ranges without a key, by path. They expire. */
+  addresses?: Record<string, string>
   /** Which of the artifacts is the clone. */
   clonePath: string
   repositoryName: string

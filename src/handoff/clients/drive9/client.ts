@@ -17,7 +17,7 @@ import {
 import { quote } from '../../domain/run.js'
 import { parseHttpUrl } from '../../util/http-url.js'
 import { doubled, retry } from '../../util/retry.js'
-import { notDrive9 } from './errors.js'
+import { notDrive9, objectAddress } from './errors.js'
 import { type Call, connectionOf, type DriveSettings, Lost, readJson, request } from './request.js'
 
 export type { DriveSettings } from './request.js'
@@ -48,6 +48,13 @@ export function makeDrive(settings: DriveSettings): Drive {
     }
     const call: Call = { ...fileCall('GET', path), quick: true, expected: [404], file }
     return (await request(connection, call, options.signal)).status === 404 ? null : Buffer.concat(pieces)
+  }
+
+  async function locate(path: string, signal: AbortSignal): Promise<string | undefined> {
+    const call: Call = { ...fileCall('GET', path), quick: true, expected: [302, 303, 307, 404] }
+    const { header } = await request(connection, call, signal)
+    const location = header('location')
+    return location === null ? undefined : objectAddress(call, `${server}${call.to}`, location)
   }
 
   async function digest(path: string, signal: AbortSignal): Promise<FileDigest | null> {
@@ -175,6 +182,7 @@ export function makeDrive(settings: DriveSettings): Drive {
     digest,
     stat,
     digestSmall,
+    locate,
     list,
     write: async (path, bytes, options) => {
       const put = fileCall('PUT', path)

@@ -7,7 +7,6 @@ import { createRequire } from 'node:module'
 import type { MountTask } from '../../domain/sandbox-protocol.js'
 import { awaitedLater } from '../../util/abort.js'
 import type { StoredFile } from './search/stored-file.js'
-import type { Place } from './search/stored-objects.js'
 
 interface Artifact {
   path: string
@@ -32,7 +31,12 @@ const load = createRequire(import.meta.url)
 const protocolOf = (url: string): typeof import('node:http') =>
   load(url.startsWith('https:') ? 'node:https' : 'node:http')
 
-export function openRunFiles({ server, remote }: MountTask, token: string): RunFiles {
+/** `addresses`: those that are known, by path. */
+export function openRunFiles(
+  { server, remote }: MountTask,
+  token: string,
+  addresses: Readonly<Record<string, string>>,
+): RunFiles {
   const agents = new Map<object, Agent>()
 
   const ask = (url: string, headers: Record<string, string>): Promise<IncomingMessage> => {
@@ -55,34 +59,41 @@ export function openRunFiles({ server, remote }: MountTask, token: string): RunF
     return new URL(answer.headers.location ?? '', server).href
   }
 
-  const read = async (artifact: Artifact): Promise<Buffer> => {
-    const found = await locate(artifact)
-    const bytes = typeof found === 'string' ? await readBody(await ask(found, {}), 200, artifact.bytes) : found
-    if (!isSealed(bytes, artifact)) throw new RangeError(`${artifact.path} does not hash to what handoff.json records.`)
-    return bytes
+  /** What fails is done once more with a new address, because an address expires. */
+  const placeOf = (artifact: Artifact) => {
+    const address = addresses[artifact.path]
+    // At once, so that the address is there when the first range is wanted.
+    let located = awaitedLater(address === undefined ? locate(artifact) : Promise.resolve(address))
+    return async (readFrom: (found: Buffer | string) => Promise<Buffer>): Promise<Buffer> => {
+      const first = located
+      try {
+        return await readFrom(await first)
+      } catch {
+        if (located === first) located = awaitedLater(locate(artifact))
+        return readFrom(await located)
+      }
+    }
   }
+
+  const read = (artifact: Artifact): Promise<Buffer> =>
+    placeOf(artifact)(async (found) => {
+      const bytes = typeof found === 'string' ? await readBody(await ask(found, {}), 200, artifact.bytes) : found
+      if (isSealed(bytes, artifact)) return bytes
+      throw new RangeError(`${artifact.path} does not hash to what handoff.json records.`)
+    })
 
   return {
     read,
     open(artifact) {
       if (artifact.bytes <= smallFile) return wholeFile(awaitedLater(read(artifact)))
-      // At once, so that the address is there when the first range is wanted.
-      let located = awaitedLater(locate(artifact))
-      const readFrom = async (where: Promise<Buffer | string>, { offset, length }: Place): Promise<Buffer> => {
-        const found = await where
-        if (typeof found !== 'string') return found.subarray(offset, offset + length)
-        const answer = await ask(found, { range: `bytes=${offset}-${offset + length - 1}` })
-        return readBody(answer, 206, length)
-      }
+      const place = placeOf(artifact)
       return {
-        read(place) {
-          const first = located
-          return readFrom(first, place).catch(() => {
-            // Once more with a new address, because an address expires.
-            if (located === first) located = awaitedLater(locate(artifact))
-            return readFrom(located, place)
-          })
-        },
+        read: ({ offset, length }) =>
+          place(async (found) => {
+            if (typeof found !== 'string') return found.subarray(offset, offset + length)
+            const answer = await ask(found, { range: `bytes=${offset}-${offset + length - 1}` })
+            return readBody(answer, 206, length)
+          }),
       }
     },
     [Symbol.dispose]() {

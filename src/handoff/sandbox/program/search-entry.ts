@@ -24,11 +24,12 @@ import { untrustedAccount } from './spawn.js'
 import { runChild, untilReady } from './untrusted-child.js'
 import { cloneDirectory, homeDirectory, prepareWorkDirectory, workDirectory } from './workspace.js'
 
-async function runSearch(task: FindTask, secrets: Secrets): Promise<void> {
+/** An address opens a file of the run as the token does, so no child process gets one. */
+async function runSearch({ addresses = {}, ...task }: FindTask, secrets: Secrets): Promise<void> {
   // A read-only mount loses no data and ends with its sandbox.
   const mounting = () => timeStep('mount', () => mount(task.mount, homeDirectory, secrets.drive, readBegunMount()))
   const proven = awaitedLater(task.again ? Promise.resolve() : mounting())
-  const searched = timeStep('find', () => searchStored(task, secrets.drive)).catch(() => undefined)
+  const searched = timeStep('find', () => searchStored(task, secrets.drive, addresses)).catch(() => undefined)
   const shown = searched.then(async (found) => {
     if (!found) return searchUnpacked(task, secrets, proven)
     await proven
@@ -68,11 +69,15 @@ function emitFound({ result, proof }: Found): void {
 // By the index. Only this process reads what the repository contains, and it starts no other program on it.
 
 /** Undefined where a file is missing; rejects where something does not fit. */
-async function searchStored(task: FindTask, token: string): Promise<Found | undefined> {
+async function searchStored(
+  task: FindTask,
+  token: string,
+  addresses: Record<string, string>,
+): Promise<Found | undefined> {
   const stored = (path: string) => task.artifacts.find((one) => one.path === path)
   const [table, pages, tar] = [stored(artifact.searchTable), stored(artifact.searchPages), stored(task.clonePath)]
   if (!table || !pages || !tar) return undefined
-  using files = openRunFiles(task.mount, token)
+  using files = openRunFiles(task.mount, token, addresses)
   const read = async (path: string) => {
     const one = stored(path)
     return one && (await files.read(one))

@@ -1,7 +1,8 @@
 // Opens Sandbox B: a machine, and a token that may read one run's directory and nothing else. Both are ended together.
 import { type AppContext, egressOf, lifetimeMargin } from '../../context.js'
-import { asOneFailure, isHandoffError, settleAll } from '../../domain/errors.js'
-import type { Sandbox } from '../../domain/ports.js'
+import { asOneFailure, ignoreFailure, isHandoffError, settleAll } from '../../domain/errors.js'
+import { type Drive, type Sandbox, smallFileBytes } from '../../domain/ports.js'
+import { artifact } from '../../domain/run.js'
 import { openSealed } from '../../store/run-access.js'
 import { awaitedLater, orAborted } from '../../util/abort.js'
 import { openSandbox, type StepTimer } from '../../util/step-timer.js'
@@ -25,6 +26,8 @@ export interface OpenRun extends AsyncDisposable {
   close(): Promise<void>
   /** Whether it is being ended. */
   closing(): boolean
+  /** Of large artifacts: see `FindTask`. */
+  addresses: Record<string, string>
   /** Whether it has searched before. */
   prepared: boolean
 }
@@ -120,13 +123,14 @@ async function openRun(
   const lifetimeMs = Math.max(1_000, Math.min(deadlineMs + lifetimeMargin, sandboxBy - ports.clock.now()))
   const metadata = { ...labels, handoff: '1', role: 'ask', run: run.handoff.run }
   await using opening = new AsyncDisposableStack()
-  const [{ sandbox, close: kill }, access] = await settleAll([
+  const [{ sandbox, close: kill }, access, addresses] = await settleAll([
     openSandbox(timer, ports, 'ask', { metadata, lifetimeMs, egress: egressOf(context) }, signal).then((one) =>
       opening.use(one),
     ),
     claimed
       .then(() => openSealed(ports, run.directory, Math.ceil(lifetimeMs / 1_000), signal))
       .then((one) => opening.use(one)),
+    claimed.then(() => locateLarge(ports.drive, run, signal)),
   ])
   opening.move()
   let closing: Promise<void> | undefined
@@ -140,11 +144,34 @@ async function openRun(
   return {
     sandbox,
     token: access.token.secret,
+    addresses,
     close,
     [Symbol.asyncDispose]: close,
     closing: () => closing !== undefined,
     prepared: false,
   }
+}
+
+/** A clone of up to so many bytes is read whole, in less time than the mount takes. */
+const smallCloneBytes = 2_000_000
+
+/** Spares Sandbox B a round trip before its first one. It asks for itself what is not here. */
+async function locateLarge(
+  drive: Drive,
+  { directory, handoff }: ChosenRun,
+  signal: AbortSignal,
+): Promise<Record<string, string>> {
+  const index: readonly string[] = [artifact.searchTable, artifact.searchPages]
+  const read = handoff.artifacts.filter(({ path }) => index.includes(path) || path.endsWith('.git.tar'))
+  if (read.length <= index.length || read.every(({ bytes }) => bytes <= smallCloneBytes)) return {}
+  const wanted = read.filter(({ bytes }) => bytes >= smallFileBytes)
+  const located = await Promise.all(
+    wanted.map(async ({ path }) => {
+      const address = await drive.locate(`${directory}/${path}`, signal).catch(ignoreFailure)
+      return address === undefined ? [] : [[path, address] as const]
+    }),
+  )
+  return Object.fromEntries(located.flat())
 }
 
 /** A generated answer does not wait longer than this for the end of its sandbox. */

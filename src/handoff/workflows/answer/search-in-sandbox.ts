@@ -49,7 +49,11 @@ export async function searchSandbox(
 ): Promise<void> {
   const { context, run } = looking
   const search = searchFor(look, shown.excerpts)
-  const task = { ...findTask(context, run, search, look.requests), ...(open.prepared ? { again: true } : {}) }
+  const task = {
+    ...findTask(context, run, search, look.requests),
+    addresses: open.addresses,
+    ...(open.prepared ? { again: true } : {}),
+  }
   open.prepared = true
   const received: Received = { objects: [], excerpts: [], notes: [], listings: [], cards: [] }
   await runProgram(open.sandbox, {

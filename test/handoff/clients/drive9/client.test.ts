@@ -87,6 +87,7 @@ describe('what the service answers', () => {
       () => read('/a'),
       () => drive.digest('/a', signal),
       () => drive.stat('/a', signal),
+      () => drive.locate('/a', signal),
       () => drive.list('/a', signal),
       () => drive.digestSmall(['/a'], signal),
       () => drive.remove('/a', { recursive: true, signal }),

@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { RecordedRequest } from '../../../../src/emulators/faulty-server.js'
+import { HandoffError } from '../../../../src/handoff/domain/errors.js'
+import type { Drive } from '../../../../src/handoff/domain/ports.js'
 import { answerQuestion, type RunEvent, type SummariseResult, summarise } from '../../../../src/handoff/index.js'
 import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
 import { makeRepository } from '../../../support/repository.js'
@@ -22,7 +24,11 @@ async function sealed() {
 }
 
 /** Asks anew. `ranges` are those that were asked for, and `printed` is what the programs in the sandbox printed. */
-async function ask({ context, clouds, commit }: LocalStack, { run }: SummariseResult) {
+async function ask(
+  { context, clouds, commit }: LocalStack,
+  { run }: SummariseResult,
+  locate: Drive['locate'] = context.ports.drive.locate,
+) {
   const from = clouds.drive.requests.length
   const events: RunEvent[] = []
   let printed = ''
@@ -38,7 +44,13 @@ async function ask({ context, clouds, commit }: LocalStack, { run }: SummariseRe
     }
     return { ...sandbox, run: listening }
   }
-  const watched = { ...ports, emit: (one: RunEvent) => void events.push(one), sandboxes: { ...ports.sandboxes, open } }
+  const drive = { ...ports.drive, locate }
+  const watched = {
+    ...ports,
+    drive,
+    emit: (one: RunEvent) => void events.push(one),
+    sandboxes: { ...ports.sandboxes, open },
+  }
   const { repository } = commit(name, run.slice(0, 40))
   const question = { text: 'How does `refreshToken` work?', fresh: true }
   const { record } = await answerQuestion(
@@ -46,8 +58,14 @@ async function ask({ context, clouds, commit }: LocalStack, { run }: SummariseRe
     { ...context, ports: watched },
     never,
   )
-  const ranges = clouds.drive.requests.slice(from).filter(isRange)
-  return { record, events, printed, ranges }
+  const asked = clouds.drive.requests.slice(from)
+  // The mount reads ahead after that.
+  const before = asked.slice(
+    0,
+    asked.findIndex(({ status }) => status === 206),
+  )
+  const located = before.filter(({ method, path }) => method === 'GET' && /^\/v1\/fs\/.*\.git\.tar$/.test(path))
+  return { record, events, printed, ranges: asked.filter(isRange), located }
 }
 
 const isRange = ({ headers }: RecordedRequest) => headers['range'] !== undefined
@@ -67,6 +85,33 @@ test('of a large clone a few ranges are read', async () => {
   expect(record.excerpts).toContainEqual(expect.objectContaining({ path: 'src/token.ts' }))
   expect(events).toContainEqual(expect.objectContaining({ type: 'excerpts-found', first: expect.anything() }))
 }, 60_000)
+
+test('the host has the address of the clone when the sandbox is there', async () => {
+  await using here = await sealed()
+  const { ownerKey } = here.stack.clouds.drive
+  const { located } = await ask(here.stack, here.run)
+  expect(located.map(({ headers }) => headers['authorization'])).toEqual([`Bearer ${ownerKey}`])
+}, 60_000)
+
+test.each<[string, (stack: LocalStack) => Drive['locate']]>([
+  ['cannot be had', () => () => Promise.reject(new HandoffError('drive', 'There is none.'))],
+  [
+    'has expired',
+    ({ clouds }) =>
+      async () =>
+        `${clouds.drive.url}/expired`,
+  ],
+])(
+  'a sandbox asks for an address itself where the host’s %s',
+  async (_, locate) => {
+    await using here = await sealed()
+    const { located, printed, ranges } = await ask(here.stack, here.run, locate(here.stack))
+    expect(located.length).toBeGreaterThan(0)
+    expect(printed).not.toContain('"unpack"')
+    expect(ranges.length).toBeGreaterThan(0)
+  },
+  60_000,
+)
 
 type Damage = (stack: LocalStack, run: SummariseResult) => Promise<unknown>
 
