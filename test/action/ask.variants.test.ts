@@ -69,7 +69,6 @@ const answersTo = (comment: StoredComment) =>
     (one) => one.body.startsWith(`<!-- handoff:ask v=1 comment=${comment.id} `) && !one.deleted,
   )
 const reactions = (comment: StoredComment) => stack.github.reactionsOf(comment)
-const machines = () => stack.clouds.sandboxes.sandboxes.length
 const writesAbout = (comment: StoredComment) =>
   stack.github.server.requests.filter(({ method, body }) => method !== 'GET' && body.includes(`comment=${comment.id} `))
 
@@ -92,11 +91,15 @@ test('a bot hears nothing', async () => {
 
 test('one comment is answered once, however often its event comes', async () => {
   const question = say('writer', '/ask What colour is there?')
-  const before = machines()
+  const before = stack.clouds.sandboxes.sandboxes.length
   const both = await Promise.all([asked(question), asked(question)])
   expect(both.map((step) => step.errors)).toEqual([[], []])
   expect(answersTo(question)).toHaveLength(1)
-  expect(machines()).toBe(before + 1)
+  const opened = stack.clouds.sandboxes.sandboxes.slice(before)
+  // Each job may open one beside a claim that it loses.
+  expect(opened.length).toBeLessThanOrEqual(2)
+  expect(opened.map(({ state }) => state)).toEqual(opened.map(() => 'gone'))
+  expect(opened.flatMap(({ commands }) => commands)).toHaveLength(1)
   const writes = writesAbout(question).length
   const third = await asked(question)
   expect(third.lines).toContain('The question has its answer already.')
