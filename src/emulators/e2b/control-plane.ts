@@ -3,15 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { json, type RecordedRequest, type Reply } from '../faulty-server.js'
 import { type Account, checkLifetime, checkNetwork, checkOptions, checkRoom } from './account.js'
 import { Refusal, readJson } from './connect-protocol.js'
-import {
-  changeWebhook,
-  listWebhooks,
-  publish,
-  readOneWebhook,
-  registerWebhook,
-  removeWebhook,
-  type WebhookDesk,
-} from './lifecycle-webhooks.js'
+import { publish, registerWebhook, removeWebhook, type WebhookDesk } from './lifecycle-webhooks.js'
 import {
   endSandbox,
   type KillReason,
@@ -68,13 +60,6 @@ const routes: Route[] = [
   ['POST', /^(?:\/v2)?\/sandboxes\/([^/]+)\/connect$/, connect],
   ['PUT', /^\/sandboxes\/([^/]+)\/network$/, changeNetwork],
   ['POST', /^\/events\/webhooks$/, ({ cloud, request }) => registerWebhook(cloud.webhooks, request)],
-  ['GET', /^\/events\/webhooks$/, ({ cloud }) => listWebhooks(cloud.webhooks)],
-  ['GET', /^\/events\/webhooks\/([^/]+)$/, ({ cloud, first }) => readOneWebhook(cloud.webhooks, first)],
-  [
-    'PATCH',
-    /^\/events\/webhooks\/([^/]+)$/,
-    ({ cloud, first, request }) => changeWebhook(cloud.webhooks, first, request),
-  ],
   ['DELETE', /^\/events\/webhooks\/([^/]+)$/, ({ cloud, first }) => removeWebhook(cloud.webhooks, first)],
   ['POST', /^\/v3\/templates$/, ({ cloud, request }) => requestBuild(cloud.shelf, readJson(request))],
   [

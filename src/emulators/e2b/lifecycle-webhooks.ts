@@ -54,49 +54,32 @@ export function makeWebhookDesk(pauseMs = 10_000): WebhookDesk {
 const fields = ['name', 'url', 'enabled', 'events', 'signatureSecret']
 
 export function registerWebhook(desk: WebhookDesk, request: RecordedRequest): Reply {
-  const webhook = { id: randomUUID(), createdAt: new Date().toISOString(), ...readWebhook(request, fields) } as Webhook
+  const webhook = { id: randomUUID(), createdAt: new Date().toISOString(), ...readWebhook(request) }
   desk.registered.push(webhook)
   return json(201, shown(desk, webhook))
 }
 
-export const listWebhooks = (desk: WebhookDesk): Reply =>
-  json(
-    200,
-    desk.registered.map((webhook) => shown(desk, webhook)),
-  )
-
-export const readOneWebhook = (desk: WebhookDesk, id: string): Reply => json(200, shown(desk, present(desk, id)))
-
-export function changeWebhook(desk: WebhookDesk, id: string, request: RecordedRequest): Reply {
-  const webhook = Object.assign(present(desk, id), readWebhook(request, []))
-  return json(200, shown(desk, webhook))
-}
-
 export function removeWebhook(desk: WebhookDesk, id: string): Reply {
-  desk.registered.splice(desk.registered.indexOf(present(desk, id)), 1)
+  const index = desk.registered.findIndex((one) => one.id === id)
+  if (index < 0) throw new Refusal(404, `Webhook ${id} not found`)
+  desk.registered.splice(index, 1)
   return json(200, {})
-}
-
-function present(desk: WebhookDesk, id: string): Webhook {
-  const webhook = desk.registered.find((one) => one.id === id)
-  if (webhook) return webhook
-  throw new Refusal(404, `Webhook ${id} not found`)
 }
 
 const shown = ({ teamId }: WebhookDesk, { signatureSecret: _secret, ...webhook }: Webhook) => ({ ...webhook, teamId })
 
-function readWebhook(request: RecordedRequest, needed: readonly string[]): Partial<Webhook> {
+function readWebhook(request: RecordedRequest): Omit<Webhook, 'id' | 'createdAt'> {
   const body = readJson(request)
   const unknown = Object.keys(body).find((name) => !fields.includes(name))
   if (unknown !== undefined) throw new Refusal(400, `Error when parsing request: unknown field ${unknown}`)
-  const missing = needed.find((name) => body[name] === undefined)
+  const missing = fields.find((name) => body[name] === undefined)
   if (missing !== undefined) throw new Refusal(400, `Error when parsing request: ${missing} is missing`)
-  const { url, events = [] } = body as Partial<Webhook>
-  if (url !== undefined && !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
+  const webhook = body as unknown as Webhook
+  if (!/^https?:$/.test(URL.canParse(webhook.url) ? new URL(webhook.url).protocol : ''))
     throw new Refusal(400, 'Error when parsing request: url is not an address')
-  const strange = events.find((event) => !eventTypes.includes(event))
+  const strange = webhook.events.find((event) => !eventTypes.includes(event))
   if (strange !== undefined) throw new Refusal(400, `Error when parsing request: there is no event ${strange}`)
-  return body as Partial<Webhook>
+  return webhook
 }
 
 // ── deliveries ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,6 @@ export function handleFile(call: Call): Reply | undefined {
   const path = decodePath(call.path.slice('/v1/fs'.length))
   const { method } = call.request
   if (method === 'GET') {
-    if (call.query.has('stat')) return statWithTags(call, path)
     if (call.query.has('list')) return list(call, path)
     return call.query.size === 0 ? read(call, path) : undefined
   }
@@ -69,23 +68,6 @@ function stat({ drive, caller }: Call, path: string): Reply {
   }
   if (path !== '/' && hasMode(node)) headers['x-dat9-mode'] = String(node.mode)
   return { status: 200, headers }
-}
-
-function statWithTags({ drive, caller }: Call, path: string): Reply {
-  authorize(caller, 'read', path)
-  const node = drive.tree.find(path)
-  if (!node) refuse(404, 'not found')
-  return json(200, {
-    size: node.kind === 'file' ? node.size : 0,
-    isdir: node.kind === 'directory',
-    resource_id: node.kind === 'file' ? node.id : '',
-    nlink: node.kind === 'directory' ? 2 : 1,
-    revision: path === '/' ? 0 : revisionOf(node),
-    mtime: path === '/' ? 0 : unixTime(node),
-    content_type: node.kind === 'file' ? 'application/octet-stream' : '',
-    semantic_text: '',
-    tags: {},
-  })
 }
 
 /** A directory that is not there lists as empty; so does a file. */
