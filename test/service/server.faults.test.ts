@@ -1,42 +1,22 @@
 // A server of one's own is stopped, or a client leaves: no answer is lost, and no sandbox stays.
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { byNpm, type ServerProcess, startServerProcess } from '../support/server-process.js'
+import { expect, test } from 'vitest'
+import { byNpm, startServerProcess } from '../support/server-process.js'
 import { until } from '../support/until.js'
-import { call, type Deployment, deploy, events, name, post } from './kit.js'
+import { call, events, name, post } from './kit.js'
+import { ownServer } from './own-server.js'
 
-let here: Deployment
-let server: ServerProcess
-const more: ServerProcess[] = []
-
-async function another(environment: Record<string, string> = {}): Promise<ServerProcess> {
-  const started = await startServerProcess({ ...here.environment, ...environment })
-  more.push(started)
-  return started
-}
-
-beforeAll(async () => {
-  here = await deploy({ quickFinds: true, withoutFunctions: true })
-  server = await another()
-}, 200_000)
-
-afterEach(() => here.stack.clouds.model.clearRules())
-
-afterAll(async () => {
-  await Promise.all(more.map((one) => one[Symbol.asyncDispose]()))
-  await here?.close()
-})
-
-const ask = (question: string) => ({ repository: name, run: here.run.run, question })
+const own = ownServer()
+const { another, ask } = own
 
 test('a client that leaves ends its question and its sandbox', async () => {
-  here.stack.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
+  own.here.stack.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
   const leave = new AbortController()
-  const before = here.machines()
-  const asking = events(server.url, ask('Who leaves?'), { signal: leave.signal })
+  const before = own.here.machines()
+  const asking = events(own.server.url, ask('Who leaves?'), { signal: leave.signal })
   asking.catch(() => undefined)
-  await until('it is at work', () => here.machines() > before)
+  await until('it is at work', () => own.here.machines() > before)
   leave.abort()
-  await until('the sandbox is gone', () => here.living() === 0)
+  await until('the sandbox is gone', () => own.here.living() === 0)
 })
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a server that has nothing to do at once', async (signal) => {
@@ -50,12 +30,12 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a server that has nothing to 
 
 test('stopped in the middle of questions it says where their answers will be, leaves no sandbox, and they are answered when asked again', async () => {
   const first = await another({ HANDOFF_STOP_SECONDS: '4' })
-  here.stack.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
-  const before = here.machines()
+  own.here.stack.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'hang' } })
+  const before = own.here.machines()
   const questions = ['What stops?', 'What stops in events?', 'What stops later?'].map(ask)
   const [inOnePiece, inEvents] = [post(first.url, questions[0]), events(first.url, questions[1])]
   const { body: accepted } = await post(first.url, questions[2], { prefer: 'respond-async' })
-  await until('all are at work', () => here.machines() === before + 3 && here.living() === 3)
+  await until('all are at work', () => own.here.machines() === before + 3 && own.here.living() === 3)
   first.signal('SIGTERM')
   await until('it says so', () => first.output().includes('SIGTERM: what runs has 4 s to end.'))
   await expect(fetch(`${first.url}/api/openapi`)).rejects.toThrow()
@@ -65,8 +45,8 @@ test('stopped in the middle of questions it says where their answers will be, le
   expect(last).toMatchObject({ event: 'error', data: { code: 'timeout', self: expect.any(String) } })
   expect(await first.ended).toEqual({ code: 0, signal: null })
   expect(first.output()).toMatch(/Stopped\.\n$/)
-  expect(here.living()).toBe(0)
-  here.stack.clouds.model.clearRules()
+  expect(own.here.living()).toBe(0)
+  own.here.stack.clouds.model.clearRules()
   const next = await another()
   for (const self of [piece.body.self, last.data.self, accepted.self])
     expect((await call(next.url, self)).body.status).toBe('queued')
@@ -77,10 +57,10 @@ test('stopped in the middle of questions it says where their answers will be, le
 }, 90_000)
 
 test.each(['SIGTERM to npm', 'Ctrl-C in its terminal'])('`npm start` stops in order too: %s', async (how) => {
-  await using first = await startServerProcess(here.environment, byNpm)
-  here.stack.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 700 } })
+  await using first = await startServerProcess(own.here.environment, byNpm)
+  own.here.stack.clouds.model.rule({ fault: { kind: 'delay', milliseconds: 700 } })
   const asking = post(first.url, ask(`What stops by ${how}?`))
-  await until('it is at work', () => here.living() > 0)
+  await until('it is at work', () => own.here.living() > 0)
   if (how.startsWith('SIGTERM')) first.signal('SIGTERM')
   else first.signalAll('SIGINT')
   expect(await asking).toMatchObject({ status: 200, body: { status: 'done' } })
@@ -90,7 +70,7 @@ test.each(['SIGTERM to npm', 'Ctrl-C in its terminal'])('`npm start` stops in or
 })
 
 test('a second signal, a moment later, ends it at once', async () => {
-  const { drive } = here.stack.clouds
+  const { drive } = own.here.stack.clouds
   const first = await another({ HANDOFF_STOP_SECONDS: '60' })
   const from = drive.requests.length
   const takeBack = drive.rule({ fault: { kind: 'hang' } })
@@ -108,9 +88,9 @@ test('a second signal, a moment later, ends it at once', async () => {
 
 test('what ends in time after the signal is answered as if there had been none', async () => {
   const first = await another()
-  here.stack.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'delay', milliseconds: 1_000 } })
+  own.here.stack.clouds.model.rule({ path: /chat\/completions/, fault: { kind: 'delay', milliseconds: 1_000 } })
   const asking = post(first.url, ask('What ends in time?'))
-  await until('it is at work', () => here.living() > 0)
+  await until('it is at work', () => own.here.living() > 0)
   first.signal('SIGTERM')
   expect(await asking).toMatchObject({ status: 200, body: { status: 'done' } })
   expect(await first.ended).toEqual({ code: 0, signal: null })

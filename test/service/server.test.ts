@@ -4,35 +4,15 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect as openSocket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type ServerProcess, startServerProcess } from '../support/server-process.js'
+import { expect, test } from 'vitest'
+import type { ServerProcess } from '../support/server-process.js'
 import { until } from '../support/until.js'
-import { call, type Deployment, deploy, events, logged, name, post, root } from './kit.js'
+import { call, events, logged, name, post, root } from './kit.js'
 import { connect } from './mcp/kit.js'
+import { ownServer } from './own-server.js'
 
-let here: Deployment
-let server: ServerProcess
-const more: ServerProcess[] = []
-
-async function another(environment: Record<string, string> = {}): Promise<ServerProcess> {
-  const started = await startServerProcess({ ...here.environment, ...environment })
-  more.push(started)
-  return started
-}
-
-beforeAll(async () => {
-  here = await deploy({ quickFinds: true, withoutFunctions: true })
-  server = await another()
-}, 200_000)
-
-afterEach(() => here.stack.clouds.model.clearRules())
-
-afterAll(async () => {
-  await Promise.all(more.map((one) => one[Symbol.asyncDispose]()))
-  await here?.close()
-})
-
-const ask = (question: string) => ({ repository: name, run: here.run.run, question })
+const own = ownServer()
+const { another, ask } = own
 const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('hex')
 
 test('every file of the page is served, with its type and the headers of vercel.json', async () => {
@@ -40,7 +20,7 @@ test('every file of the page is served, with its type and the headers of vercel.
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   expect(files).toContain('main.js')
   for (const file of files) {
-    const response = await fetch(`${server.url}/${file}`)
+    const response = await fetch(`${own.server.url}/${file}`)
     expect([file, response.status, sha256(await response.bytes())]).toEqual([
       file,
       200,
@@ -50,7 +30,7 @@ test('every file of the page is served, with its type and the headers of vercel.
       /^(text\/(html|css|javascript|plain); charset=utf-8|image\/svg\+xml|font\/woff2)$/,
     )
   }
-  const page = await fetch(server.url)
+  const page = await fetch(own.server.url)
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
   expect(page.headers.get('x-content-type-options')).toBe('nosniff')
   expect(await page.text()).toBe(readFileSync(join(folder, 'index.html'), 'utf8'))
@@ -59,26 +39,26 @@ test('every file of the page is served, with its type and the headers of vercel.
 test('the page travels compressed, and a browser that has it receives no second copy', async () => {
   const sizes: Record<string, number> = {}
   for (const file of ['main.js', 'style.css', 'index.html']) {
-    const answered = await fetch(`${server.url}/${file}`, { headers: { 'accept-encoding': 'gzip' } })
+    const answered = await fetch(`${own.server.url}/${file}`, { headers: { 'accept-encoding': 'gzip' } })
     expect([answered.headers.get('content-encoding'), answered.headers.get('vary')]).toEqual([
       'gzip',
       'accept-encoding',
     ])
     sizes[file] = Number(answered.headers.get('content-length'))
     const etag = answered.headers.get('etag') ?? ''
-    const again = await fetch(`${server.url}/${file}`, { headers: { 'if-none-match': etag } })
+    const again = await fetch(`${own.server.url}/${file}`, { headers: { 'if-none-match': etag } })
     expect([again.status, again.headers.get('etag'), (await again.bytes()).length]).toEqual([304, etag, 0])
-    const other = await fetch(`${server.url}/${file}`, { headers: { 'if-none-match': 'W/"another"' } })
+    const other = await fetch(`${own.server.url}/${file}`, { headers: { 'if-none-match': 'W/"another"' } })
     expect([other.status, sha256(await other.bytes())]).toEqual([
       200,
       sha256(readFileSync(join(root, 'dist/web', file))),
     ])
   }
   expect(sizes['main.js']).toBeLessThan(readFileSync(join(root, 'dist/web/main.js')).length / 2)
-  const plain = await fetch(`${server.url}/main.js`, { headers: { 'accept-encoding': 'identity' } })
+  const plain = await fetch(`${own.server.url}/main.js`, { headers: { 'accept-encoding': 'identity' } })
   expect(plain.headers.get('content-encoding')).toBeNull()
   const font = readdirSync(join(root, 'dist/web')).find((file) => file.endsWith('.woff2'))
-  expect((await fetch(`${server.url}/${font}`)).headers.get('content-encoding')).toBeNull()
+  expect((await fetch(`${own.server.url}/${font}`)).headers.get('content-encoding')).toBeNull()
 })
 
 test('nothing else of the repository is served, however its address is written', async () => {
@@ -92,7 +72,7 @@ test('nothing else of the repository is served, however its address is written',
     '.git/config',
   ]
   const above = ['../package.json', '%2e%2e/package.json', '..%2fpackage.json', '%5c..%5cpackage.json', '.%00/x', '%']
-  const { hostname, port } = new URL(server.url)
+  const { hostname, port } = new URL(own.server.url)
   for (const path of [...tracked, ...sources, ...above, 'x/../../_settings.ts', '/etc/passwd']) {
     const reply = await raw(hostname, Number(port), `GET /${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
     expect([path, reply.split('\r\n')[0]]).toEqual([path, 'HTTP/1.1 404 Not Found'])
@@ -110,18 +90,18 @@ function raw(host: string, port: number, text: string): Promise<string> {
 }
 
 test('questions are answered in one piece, in events and in the background', async () => {
-  expect(await post(server.url, ask('What is token.ts?'))).toMatchObject({ status: 200, body: { status: 'done' } })
-  const reported = await events(server.url, ask('What is in events?'))
+  expect(await post(own.server.url, ask('What is token.ts?'))).toMatchObject({ status: 200, body: { status: 'done' } })
+  const reported = await events(own.server.url, ask('What is in events?'))
   expect(reported.events.at(-1)).toMatchObject({ event: 'answer', data: { status: 'done' } })
-  const { status, body } = await post(server.url, ask('What comes later?'), { prefer: 'respond-async' })
+  const { status, body } = await post(own.server.url, ask('What comes later?'), { prefer: 'respond-async' })
   expect(status).toBe(202)
-  await until('the answer', async () => (await call(server.url, body.self)).body.status === 'done')
-  expect((await call(server.url, '/api/health')).body).toMatchObject({ status: 'ok', ways: { queue: 'memory' } })
-  expect((await call(server.url, '/api/openapi')).body.openapi).toMatch(/^3\.1/)
+  await until('the answer', async () => (await call(own.server.url, body.self)).body.status === 'done')
+  expect((await call(own.server.url, '/api/health')).body).toMatchObject({ status: 'ok', ways: { queue: 'memory' } })
+  expect((await call(own.server.url, '/api/openapi')).body.openapi).toMatch(/^3\.1/)
 })
 
 test.each(['modern', 'legacy'] as const)('agents of the %s era ask it over MCP', async (era) => {
-  await using client = await connect(server.url, era)
+  await using client = await connect(own.server.url, era)
   const question = { repository: name, question: `What is token.ts, to an agent of the ${era} era?` }
   const asked = await client.callTool({ name: 'ask_question', arguments: question })
   expect(asked.structuredContent).toMatchObject({ status: 'done', repository: name })
@@ -129,21 +109,21 @@ test.each(['modern', 'legacy'] as const)('agents of the %s era ask it over MCP',
 })
 
 test('what the server refuses itself is a problem document too', async () => {
-  const large = await post(server.url, 'x'.repeat(4_500_001))
+  const large = await post(own.server.url, 'x'.repeat(4_500_001))
   expect(large).toMatchObject({ status: 413, body: { code: 'payload-too-large' } })
-  const { hostname, port } = new URL(server.url)
+  const { hostname, port } = new URL(own.server.url)
   const reply = await raw(hostname, Number(port), 'TRACE /api/ask HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
   expect(reply).toMatch(/^HTTP\/1\.1 405 [\s\S]*"code":"method-not-allowed"/)
-  expect((await call(server.url, '/api/nothing')).body.code).toBe('not-found')
+  expect((await call(own.server.url, '/api/nothing')).body.code).toBe('not-found')
 })
 
 test('a client cannot choose the id that its request has in the log', async () => {
-  const { headers } = await call(server.url, '/api/openapi', { headers: { 'x-vercel-id': 'forged' } })
+  const { headers } = await call(own.server.url, '/api/openapi', { headers: { 'x-vercel-id': 'forged' } })
   expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
 })
 
 test('behind a proxy that ends TLS the description names the address that was asked', async () => {
-  const { body } = await call(server.url, '/api/openapi', { headers: { 'x-forwarded-proto': 'https' } })
+  const { body } = await call(own.server.url, '/api/openapi', { headers: { 'x-forwarded-proto': 'https' } })
   expect(body.servers[0].url).toMatch(/^https:\/\/127\.0\.0\.1:\d+/)
 })
 
@@ -156,7 +136,7 @@ test('it listens on this machine alone until HOST says otherwise', async () => {
   if (outside === undefined) return
   const at = (one: ServerProcess) => fetch(`http://${outside}:${new URL(one.url).port}/api/openapi`)
   expect((await at(open)).status).toBe(200)
-  await expect(at(server)).rejects.toThrow()
+  await expect(at(own.server)).rejects.toThrow()
 })
 
 test.each([
@@ -171,7 +151,7 @@ test.each([
 })
 
 test('a port that is taken is refused in words, and what is missing is named', async () => {
-  const taken = await another({ PORT: new URL(server.url).port })
+  const taken = await another({ PORT: new URL(own.server.url).port })
   expect((await taken.ended).code).toBe(1)
   expect(taken.output()).toMatch(/127\.0\.0\.1 \d+ is taken; set PORT to another one\./)
   const bare = await another({ LLM_API_KEY: '', HANDOFF_BEARERS: '' })

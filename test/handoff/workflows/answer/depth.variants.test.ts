@@ -1,13 +1,9 @@
 // How deep a question is looked into bounds rounds, tokens and time, and what it may cost is said before it is spent.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { estimateTokens } from '../../../../src/handoff/domain/estimate-tokens.js'
-import { type AnswerRequest, answerQuestion, type SummariseResult, summarise } from '../../../../src/handoff/index.js'
-import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
-import { makeRepository, type TestRepository } from '../../../support/repository.js'
+import { answerQuestion } from '../../../../src/handoff/index.js'
+import { summarisedRepository } from '../../../support/summarised-repository.js'
 
-let stack: LocalStack
-let repository: TestRepository
-let run: SummariseResult
 const name = 'octo/account'
 const never = new AbortController().signal
 
@@ -18,48 +14,25 @@ const longFile = Array.from(
     `export const entry${index} = { amount: ${index}, currency: 'EUR', remark: 'paid in the month ${index % 12}' }`,
 ).join('\n')
 
-beforeAll(async () => {
-  repository = await makeRepository({
+const here = summarisedRepository(
+  name,
+  {
     'README.md': '# Account\n',
     'src/account.ts': 'export function closeAccount(year: number): number {\n  return year\n}\n',
     'src/entries.ts': `${longFile}\n`,
-  })
-  stack = await startLocalStack({
-    repositories: { [name]: repository.directory },
-    repeated: {},
-    settings: { LLM_PRICE_INPUT: '1', LLM_PRICE_OUTPUT: '2' },
-  })
-  run = await summarise(
-    { commit: stack.commit(name, repository.head, 'refs/heads/main'), attempt: 'first' },
-    stack.context,
-    never,
-  )
-})
-
-beforeEach(() => {
-  stack.events.length = 0
-  stack.clouds.model.clearBehaviours()
-})
-
-afterAll(async () => {
-  await stack?.close()
-  await repository?.[Symbol.asyncDispose]()
-})
-
-const question = (text: string, more: Partial<AnswerRequest['question']> = {}): AnswerRequest => ({
-  repository: stack.commit(name, repository.head).repository,
-  cloneUrl: stack.remote.cloneUrl(name),
-  name: { run: run.run },
-  question: { text, asker: 'test', ...more },
-})
-const machines = () => stack.clouds.sandboxes.sandboxes.length
-const asked = () => stack.events.filter((event) => event.type === 'model-call' && event.purpose === 'answer').length
+  },
+  { repeated: {}, settings: { LLM_PRICE_INPUT: '1', LLM_PRICE_OUTPUT: '2' } },
+)
+const { question } = here
+const machines = () => here.stack.clouds.sandboxes.sandboxes.length
+const asked = () =>
+  here.stack.events.filter((event) => event.type === 'model-call' && event.purpose === 'answer').length
 const readFrom = (line: number) => [`read "src/entries.ts" ${line}-${line + 399}`]
 
 /** A model that reads on, as often as it may. */
 function readsOn(times: number) {
   for (let round = 0; round < times; round++) {
-    stack.clouds.model.setBehaviour(
+    here.stack.clouds.model.setBehaviour(
       { kind: 'ask-more', requests: readFrom(1 + 400 * round) },
       { task: 'answer', times: 1, skip: round },
     )
@@ -69,12 +42,12 @@ function readsOn(times: number) {
 test('a deep question has eight rounds in one sandbox', async () => {
   for (let round = 0; round < 7; round++) {
     const requests = [`read "src/entries.ts" ${7_000 + round}-${7_000 + round}`]
-    stack.clouds.model.setBehaviour({ kind: 'ask-more', requests }, { task: 'answer', times: 1, skip: round })
+    here.stack.clouds.model.setBehaviour({ kind: 'ask-more', requests }, { task: 'answer', times: 1, skip: round })
   }
   const before = machines()
   const { record } = await answerQuestion(
     question('What does closeAccount return?', { depth: 'deep' }),
-    stack.context,
+    here.stack.context,
     never,
   )
   expect(record).toMatchObject({ depth: 'deep', rounds: 8, status: 'done' })
@@ -86,7 +59,11 @@ test('a deep question has eight rounds in one sandbox', async () => {
 
 test('a deep question shows sixty thousand tokens and no more', async () => {
   readsOn(5)
-  const { record } = await answerQuestion(question('Where is closeAccount?', { depth: 'deep' }), stack.context, never)
+  const { record } = await answerQuestion(
+    question('Where is closeAccount?', { depth: 'deep' }),
+    here.stack.context,
+    never,
+  )
   expect(record.rounds).toBe(6)
   const lines = longFile.split('\n')
   const entries = record.excerpts.filter(({ path }) => path === 'src/entries.ts')
@@ -97,36 +74,40 @@ test('a deep question shows sixty thousand tokens and no more', async () => {
 })
 
 test('what a deep question may cost is said before, and what it did cost after', async () => {
-  const { record } = await answerQuestion(question('Who closes the account?', { depth: 'deep' }), stack.context, never)
-  const limit = stack.events.findIndex(({ type }) => type === 'answer-limit')
-  expect(stack.events[limit]).toMatchObject({
+  const { record } = await answerQuestion(
+    question('Who closes the account?', { depth: 'deep' }),
+    here.stack.context,
+    never,
+  )
+  const limit = here.stack.events.findIndex(({ type }) => type === 'answer-limit')
+  expect(here.stack.events[limit]).toMatchObject({
     depth: 'deep',
     text: expect.stringMatching(/^A deep answer takes at most \d+ calls .* tokens, \$\d\.\d\d\.$/),
   })
-  expect(limit).toBeLessThan(stack.events.findIndex(({ type }) => type === 'sandbox-open'))
-  const most = stack.events[limit] as { cost: number }
+  expect(limit).toBeLessThan(here.stack.events.findIndex(({ type }) => type === 'sandbox-open'))
+  const most = here.stack.events[limit] as { cost: number }
   expect(record.cost!.amount).toBeGreaterThan(0)
   expect(record.cost!.amount).toBeLessThan(most.cost)
 })
 
 test('a quick question has one round: its request does not offer MORE', async () => {
-  const before = stack.clouds.model.requests.length
+  const before = here.stack.clouds.model.requests.length
   const { record } = await answerQuestion(
     question('What is closeAccount for?', { depth: 'quick' }),
-    stack.context,
+    here.stack.context,
     never,
   )
   expect(record).toMatchObject({ depth: 'quick', rounds: 1 })
-  const requests = stack.clouds.model.requests.slice(before).map(({ body }) => body.toString())
+  const requests = here.stack.clouds.model.requests.slice(before).map(({ body }) => body.toString())
   expect(requests.filter((request) => request.includes('MORE is not possible any more'))).toHaveLength(1)
 })
 
 test('the same question of another depth is another answer', async () => {
   const text = 'Which year does closeAccount take?'
   const [normal, deep, again] = [
-    await answerQuestion(question(text), stack.context, never),
-    await answerQuestion(question(text, { depth: 'deep' }), stack.context, never),
-    await answerQuestion(question(text, { depth: 'normal' }), stack.context, never),
+    await answerQuestion(question(text), here.stack.context, never),
+    await answerQuestion(question(text, { depth: 'deep' }), here.stack.context, never),
+    await answerQuestion(question(text, { depth: 'normal' }), here.stack.context, never),
   ]
   expect([normal.reused, deep.reused, again.reused]).toEqual([false, false, true])
   expect(normal.record.depth).toBeUndefined()
@@ -134,10 +115,10 @@ test('the same question of another depth is another answer', async () => {
 })
 
 test('a question that names no depth has the one of the settings', async () => {
-  const context = stack.makeContext({ HANDOFF_DEPTH: 'quick' })
+  const context = here.stack.makeContext({ HANDOFF_DEPTH: 'quick' })
   const { record } = await answerQuestion(question('Is closeAccount exported?'), context, never)
   expect(record.depth).toBe('quick')
-  expect(() => stack.makeContext({ HANDOFF_DEPTH: 'bottomless' })).toThrow(
+  expect(() => here.stack.makeContext({ HANDOFF_DEPTH: 'bottomless' })).toThrow(
     'HANDOFF_DEPTH is not one of quick, normal, deep.',
   )
 })
@@ -145,7 +126,7 @@ test('a question that names no depth has the one of the settings', async () => {
 test('a round that begins after the seconds of its depth is the last', async () => {
   readsOn(1)
   let late = 0
-  const context = stack.makeContext()
+  const context = here.stack.makeContext()
   const { clock, emit } = context.ports
   const slow = {
     ...context,
@@ -159,9 +140,9 @@ test('a round that begins after the seconds of its depth is the last', async () 
       },
     },
   }
-  const before = stack.clouds.model.requests.length
+  const before = here.stack.clouds.model.requests.length
   const { record } = await answerQuestion(question('Which month closes the account?', { fresh: true }), slow, never)
   expect(record.rounds).toBe(2)
-  const last = stack.clouds.model.requests.slice(before).at(-1)!.body.toString()
+  const last = here.stack.clouds.model.requests.slice(before).at(-1)!.body.toString()
   expect(last.includes('MORE is not possible any more')).toBe(true)
 })
