@@ -260,7 +260,7 @@ export function programContract(title: string, program: ProgramUnderTest): void 
 
       emulatorTest('costs three round trips: the directory, the file in it, the file written', async () => {
         await using a = await machine(program)
-        const roundTrip = 200
+        const roundTrip = 600
         a.server.rule({ fault: { kind: 'delay', milliseconds: roundTrip } })
         expect((await a.mount()).code).toBe(0)
         await a.files.write('a', 'one')
