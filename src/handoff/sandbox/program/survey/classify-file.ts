@@ -48,7 +48,7 @@ function assignFolderTraits({ folders, entries }: Tree): void {
   }
   for (const folder of folders) {
     if (!folder.parent) continue
-    const own = traitsForFolder(folder.path.slice(folder.path.lastIndexOf('/') + 1))
+    const own = traitsForFolder(folder.path)
     folder.traits = folder.parent.traits | resolveTrait(own, folder, packages, suites)
   }
 }

@@ -48,9 +48,15 @@ addTraits(trait.documentation, 'doc docs documentation website site wiki manual 
 addTraits(trait.bulk, 'licenses changelog changelogs')
 addTraits(trait.translation, 'locale locales translations i18n l10n lang langs')
 
-export function traitsForFolder(name: string): number {
-  const plain = name.toLowerCase()
-  return folderTraits.get(plain) ?? compoundTraits(plain)
+export function traitsForFolder(path: string): number {
+  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
+  return folderTraits.get(name) ?? (compoundTraits(name) || traitsAtTop(path.toLowerCase()))
+}
+
+/** Names that say so only at the top. Each folder in `deps` is a copied library; files beside these folders are not. */
+function traitsAtTop(path: string): number {
+  if (/^(?:deps|dependencies)\/[^/]+$/.test(path)) return trait.vendored
+  return path === 'integration' ? trait.test : 0
 }
 
 /** `runtime-tests`, `__testfixtures__`, `benchmark-apps`, and packages named after what they test (`certtesting`). */

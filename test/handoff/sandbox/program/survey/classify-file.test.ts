@@ -36,12 +36,22 @@ test('tests are recognized by names and folders', async () => {
     'runtime-tests/bun/index.ts': ['a\n', 'test'],
     'src/__tests__/a.js': ['a\n', 'test'],
     'src/contest.ts': ['a\n', 'source'],
+    'integration/cats/src/a.ts': ['a\n', 'test'],
+    'src/integration/a.ts': ['a\n', 'source'],
     'src/attestation/a.ts': ['a\n', 'source'],
     'bench/a.ts': ['a\n', 'test'],
     'src/bench/a.cpp': ['a\n', 'test'],
     'src/core/bench/run.ts': ['a\n', 'source'],
     '.github/workflows/run_tests.yml': ['on: push\n', 'configuration'],
     '.github/ISSUE_TEMPLATE/failing-test.yaml': ['name: a\n', 'configuration'],
+  })
+})
+
+test('each folder in deps at the top is a copied library', async () => {
+  await verdicts({
+    'deps/zlib/inflate.c': ['a\n', 'vendored: vendored'],
+    'deps/deps.go': ['a\n', 'source'],
+    'src/deps/graph/walk.ts': ['a\n', 'source'],
   })
 })
 
