@@ -4,6 +4,7 @@ import type { Search } from '../../../domain/sandbox-protocol.js'
 import type { Shape } from './question-shape.js'
 import { weights } from './ranking-weights.js'
 import { abbreviationsOf, questionWords, stopWords } from './stop-words.js'
+import { synonymsOf } from './synonyms.js'
 import { isUnspaced, splitIdentifier, stem, wordParts } from './tokenize.js'
 
 interface Concept {
@@ -16,6 +17,8 @@ interface Concept {
   times: number
   /** A whole identifier: only the same identifier matches. */
   exact: boolean
+  /** A word that stands outside identifiers. */
+  plain: boolean
 }
 
 /** What a word of the code means: index and certainty of each concept, one after the other. */
@@ -25,12 +28,16 @@ export interface Query {
   concepts: readonly Concept[]
   /** The first so many concepts are the question's own; a model or earlier questions add the others. */
   own: number
+  /** So many with these; the others are other words for the question's own. */
+  said: number
   /** By stem. */
   meanings: ReadonlyMap<string, Meaning>
   /** The first two letters of all words that have a meaning. */
   beginnings: ReadonlySet<string>
   /** Cache: the meaning of words of the code. */
   known: Map<string, Meaning | undefined>
+  /** Cache: the meaning of words of names that are written together. */
+  compounds: Map<string, Meaning | undefined>
   /** Concepts of whole identifiers. */
   identifiers: ReadonlyMap<string, number>
   /** Concepts that stand side by side in the question. */
@@ -68,20 +75,35 @@ export function parseQuestion(
   const wordsOf = (words: readonly string[]) => words.slice(0, 60).join(' ').slice(0, 4_000)
   const added = addWords(draft, wordsOf(terms), foreign ? 1 : weights.modelTerm)
   addWords(draft, wordsOf(earlier), weights.earlierTerm)
+  const said = draft.concepts.length
+  if (shape === 'question' || shape === 'name') addSynonyms(draft, own)
   const order = foreign ? [...asked, ...added] : asked
   const meanings = createMeanings(draft, order)
   return {
     concepts: draft.concepts,
     own,
+    said,
     meanings,
     beginnings: new Set([...meanings.keys(), ...draft.concepts.map(({ word }) => word)].map(beginningOf)),
     known: new Map(),
+    compounds: new Map(),
     identifiers: new Map(draft.concepts.filter(({ exact }) => exact).map(({ word, index }) => [word, index])),
     neighbours: findNeighbours(order),
     isGeneral: draft.concepts.length > 0 && draft.concepts.every(({ word }) => questionWords.has(word)),
     isForeign: foreign && terms.length === 0,
     asksForTests: /\btests?\b|\btesting\b|test_|Test[A-Z]/.test(question),
     asksForDocuments: /\bdocumentation\b|\bdocs\b|readme|changelog/i.test(question),
+  }
+}
+
+/** Parts of an identifier mean that identifier, and no other words. */
+function addSynonyms(draft: QueryDraft, own: number): void {
+  for (const { word, weight, plain } of draft.concepts.slice(0, own)) {
+    if (!plain || questionWords.has(word)) continue
+    for (const other of synonymsOf(word)) {
+      const isForm = draft.forms.has(stem(other))
+      if (!isForm) addConcept(draft, stem(other), other, weight * weights.synonym, false)
+    }
   }
 }
 
@@ -102,7 +124,9 @@ function addWords(draft: QueryDraft, text: string, share: number): Concept[] {
       if (!identifier && isStopWord(part, ours)) continue
       const weight = share * (questionWords.has(part) ? weights.questionWord : 1)
       const concept = addConcept(draft, stem(part), part, weight, false)
-      if (concept) order.push(concept)
+      if (!concept) continue
+      concept.plain ||= !identifier
+      order.push(concept)
     }
   }
   return order
@@ -137,7 +161,7 @@ function addConcept(draft: QueryDraft, key: string, word: string, weight: number
     return known
   }
   if (draft.concepts.length === conceptLimit || (!exact && /^[a-z\d]?$/.test(word))) return undefined
-  const concept = { index: draft.concepts.length, word, weight, exact, times: 1 }
+  const concept = { index: draft.concepts.length, word, weight, exact, plain: false, times: 1 }
   draft.concepts.push(concept)
   draft.known.set(key, concept)
   if (!exact) addForms(draft, key, concept)
@@ -194,4 +218,17 @@ function meaningOfPrefix({ concepts }: Query, word: string): Meaning | undefined
     (concept) => !concept.exact && concept.word.length >= word.length + 3 && concept.word.startsWith(word),
   )
   return longer && [longer.index, weights.prefix]
+}
+
+/** What a lower-case word of a name means, which may be written together with another: `slowlog`, `noproxy`. */
+export function meaningInName(query: Query, word: string): Meaning | undefined {
+  const meaning = meaningOfWord(query, word)
+  if (meaning || word.length < 6) return meaning
+  if (!query.compounds.has(word)) {
+    const isPart = (part: string) =>
+      part.length >= 4 && part.length + 2 <= word.length && (word.startsWith(part) || word.endsWith(part))
+    const parts = query.concepts.filter((concept) => !concept.exact && isPart(concept.word))
+    query.compounds.set(word, parts.length === 0 ? undefined : parts.flatMap(({ index }) => [index, weights.compound]))
+  }
+  return query.compounds.get(word)
 }

@@ -4,7 +4,7 @@ import type { DirectoryWords } from '../../../domain/summary/summary-record.js'
 import { awaitedLater, pause } from '../../../util/abort.js'
 import type { Corpus } from './corpus.js'
 import { findHits, type WordIndex } from './find-hits.js'
-import { meaningOfWord, type Query } from './query.js'
+import { meaningInName, type Query } from './query.js'
 import { sizes, weights } from './ranking-weights.js'
 import { blockBits, blocksOf, createWordScanner, meaningBits, meaningMask, type WordScanner } from './scan-words.js'
 import { isBinary, type SourceFile } from './source-files.js'
@@ -128,7 +128,7 @@ function createPathReader(query: Query, words: readonly DirectoryWords[]): ReadP
 export function nameMeaning(query: Query, name: string): Map<number, number> {
   const found = new Map<number, number>()
   for (const part of splitIdentifier(name)) {
-    const meaning = meaningOfWord(query, part) ?? []
+    const meaning = meaningInName(query, part) ?? []
     for (let at = 0; at < meaning.length; at += 2) raise(found, meaning[at]!, meaning[at + 1]!)
   }
   return found

@@ -4,12 +4,14 @@
 import type { Shape } from './question-shape.js'
 
 export const weights = {
-  /** Weight of a word before its rarity: question words, abbreviations, prefixes, words of a model and of earlier questions. */
+  /** Weight of a word before its rarity: question words, abbreviations, prefixes, words of a model, of earlier questions, other words for one thing, and parts of names. */
   questionWord: 0.75,
   abbreviation: 0.6,
   prefix: 0.6,
   modelTerm: 0.9,
   earlierTerm: 0.4,
+  synonym: 0.4,
+  compound: 0.5,
   /** Words that the summary gives to a directory. */
   directoryWords: 0.7,
   /** Words below the first line of a report, and how much repetition adds. */
@@ -101,6 +103,7 @@ export const sizes = {
   shownFiles: 14,
   /** Lines between two shown places that are shown too. */
   gap: 12,
+  comment: 12,
   /** Files whose regions are considered for excerpts. */
   competing: 40,
   /** Files that a model chooses from. */

@@ -43,6 +43,18 @@ test('of ten files that define the same name one is shown first, then what they 
   expect(paths.indexOf('core/base.py')).toBe(1)
 })
 
+test.each([
+  ['Where are preferences of the user erased?', 'src/delete-settings.ts', 'other words for the same'],
+  ['How are slow commands recorded?', 'src/slowlog.c', 'a word that a name begins with'],
+  ['Which hosts need no proxy?', 'src/noproxy.c', 'a word that a name ends with'],
+])('%s is answered by %s: %s', async (question, path, _) => {
+  const files = {
+    [path]: 'begin(entry)\n',
+    ...Object.fromEntries(lines(6, (n) => [`src/unit${n}.c`, `void step${n}(void) {\n  turn();\n}\n`] as const)),
+  }
+  expect(pathsOf(await foundIn(files, question))[0]).toBe(path)
+})
+
 const unlike = 'export function emit(text: string) {\n  return text.trim()\n}\n'
 
 test.each([
@@ -85,9 +97,9 @@ test('the words that the summary gives to a directory find its files', async () 
     'billing/charge.ts': 'export function charge(order: Order) {\n  return gateway.post(order)\n}\n',
     'catalogue/list.ts': 'export function list() {\n  return store.all()\n}\n',
   }
-  const question = 'Where is money taken?'
+  const question = 'Where is cash taken?'
   expect(pathsOf(await foundIn(files, question))).toEqual([])
-  const words = [{ directory: 'billing', words: ['money', 'payment'] }]
+  const words = [{ directory: 'billing', words: ['cash', 'payment'] }]
   expect(pathsOf(await foundIn(files, question, { words }))).toEqual(['billing/charge.ts'])
 })
 

@@ -72,7 +72,6 @@ test('code matches other forms, abbreviations and joined words of a question', (
   expect(said(question, 'cfg')).toEqual(['configuration'])
   expect(said(question, 'configurations')).toEqual(['configuration'])
   expect(said(question, 'filename')).toEqual(['file', 'name'])
-  expect(said(question, 'expiry')).toEqual([])
   expect(said(question, 'expiration')).toEqual(['expires'])
   expect(said(question, 'connect')).toEqual(['connection'])
   expect(said(question, 'con')).toEqual([])
@@ -82,7 +81,7 @@ test('code matches other forms, abbreviations and joined words of a question', (
 test('an identifier in a question matches as a whole and in its parts', () => {
   const query = parseQuestion('Why does `Session.resolve_redirects` loop?', { terms: [] })
   expect([...query.identifiers.keys()]).toEqual(['Session', 'resolve_redirects'])
-  expect(query.concepts.map(({ word }) => word)).toEqual([
+  expect(query.concepts.slice(0, query.said).map(({ word }) => word)).toEqual([
     'Session',
     'session',
     'resolve_redirects',
@@ -90,6 +89,16 @@ test('an identifier in a question matches as a whole and in its parts', () => {
     'redirects',
     'loop',
   ])
+})
+
+test('other words for one thing count less, and only for words outside identifiers', () => {
+  const query = parseQuestion('Why does `fetch_page` loop after a timeout?', { terms: [] })
+  const others = query.concepts.slice(query.said)
+  expect(others.map(({ word }) => word)).toContain('deadline')
+  expect(others.map(({ word }) => word)).not.toContain('download')
+  expect(Math.max(...others.map(({ weight }) => weight))).toBeLessThan(0.5)
+  const report = parseQuestion('The page loops after a timeout.', { terms: [] }, 'report')
+  expect(report.said).toBe(report.concepts.length)
 })
 
 test('extra terms count less, unless the question is in a language other than English', () => {
