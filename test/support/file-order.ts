@@ -2,27 +2,31 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { randomFrom } from './random.js'
 
-/** Below `test`, without `.test.ts`. Each takes more than ten seconds, or waits for that long. */
+/**
+ * Below `test`, without `.test.ts`. Each takes more than ten seconds, or waits for that long. The first one has the functions built, and the next five
+ * work meanwhile, because they do not need them.
+ */
 export const longestFiles = [
-  'action/ask.variants',
-  'guarantees/strangers',
   'service/jobs.faults',
-  'service/auth/sign-in.faults',
+  'action/ask.variants',
   'cli/conformance.faults',
-  'service/withdraw.variants',
   'handoff/workflows/summarise/outside-calls.faults',
-  'guarantees/resumed-streams',
-  'service/deadline.faults',
-  'guarantees/run-protocol',
   'action/correct.variants',
-  'action/change-comment.variants',
+  'guarantees/run-protocol',
+  'guarantees/strangers',
+  'service/auth/sign-in.faults',
+  'service/withdraw.variants',
+  'service/deadline.faults',
+  'guarantees/resumed-streams',
   'guarantees/run-atomicity',
   'handoff/sandbox/program/search/limits.large',
   'handoff/sandbox/program/drive9.faults',
+  'action/change-comment.variants',
   'guarantees/tampered-run',
   'guarantees/lost-data',
   'action/enterprise.variants',
   'guarantees/answer-durability',
+  'emulators/drive9/cli',
   'service/webhook',
   'handoff/clients/e2b/client',
   'action/comment',
