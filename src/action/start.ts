@@ -48,8 +48,8 @@ const names = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY']
 const wantsProxy = (environment: Environment) => names.some((name) => (environment[name] ?? '') !== '')
 
 /** Whether this version of Node would send only one of its two HTTP clients through the proxy. */
-function goesAroundProxy(environment: Environment, version = process.versions.node): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
+function goesAroundProxy(environment: Environment): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   return wantsProxy(environment) && (major < 24 || (major === 24 && minor < 5))
 }
 

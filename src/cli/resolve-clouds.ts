@@ -35,10 +35,7 @@ const clouds = [
 
 const has = (environment: Environment, name: string) => (environment[name] ?? '').trim() !== ''
 
-export async function openClouds(
-  environment: Environment,
-  pace: { firstMs?: number; pieceMs?: number } = {},
-): Promise<OpenClouds> {
+export async function openClouds(environment: Environment): Promise<OpenClouds> {
   if (!has(environment, 'LLM_API_KEY') && has(environment, 'LLM_BASE_URL')) {
     throw new HandoffError('missing-setting', 'LLM_BASE_URL is set and LLM_API_KEY is not.', {
       next: 'Set LLM_API_KEY too (any text for a server that wants none), or take LLM_BASE_URL out to use the local one.',
@@ -48,7 +45,7 @@ export async function openClouds(
   const local = await startClouds({
     ...(has(environment, 'E2B_API_KEY') ? { sandboxes: false } : {}),
     ...(has(environment, 'DRIVE9_API_KEY') ? { drive: false } : {}),
-    ...(has(environment, 'LLM_API_KEY') ? { model: false } : { model: { name: model, pace } }),
+    ...(has(environment, 'LLM_API_KEY') ? { model: false } : { model: { name: model } }),
   })
   try {
     return opened(environment, local)

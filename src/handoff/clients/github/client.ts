@@ -35,7 +35,6 @@ export interface GitHubOptions {
   /** Timeout of one attempt; 20 s when absent. */
   attemptMs?: number
   clock?: Clock
-  fetch?: typeof fetch
 }
 
 export function makeGitHub(options: GitHubOptions): GitHub {
@@ -98,7 +97,6 @@ export function makeTransport(options: Omit<GitHubOptions, 'serverUrl' | 'creden
   return {
     apiUrl: parseBaseUrl(options.apiUrl),
     userAgent: options.userAgent,
-    fetch: options.fetch ?? fetch,
     clock: options.clock ?? systemClock,
     onNotice: options.onNotice ?? (() => {}),
     attemptMs: options.attemptMs ?? 20_000,

@@ -14,7 +14,6 @@ import { doubled, type Pause, retry, retryAfterMs } from '../../util/retry.js'
 export interface Transport {
   apiUrl: string
   userAgent: string
-  fetch: typeof fetch
   clock: Clock
   onNotice: (text: string) => void
   /** Timeout of one attempt, from the first byte sent to the last byte read. */
@@ -150,7 +149,7 @@ async function fetchWithRedirects(transport: Transport, request: Request, signal
   const origin = new URL(transport.apiUrl).origin
   for (let hop = 0; hop < 4; hop += 1) {
     if (new URL(address).origin !== origin) break
-    const response = await transport.fetch(address, { ...requestInit(transport, request), redirect: 'manual', signal })
+    const response = await fetch(address, { ...requestInit(transport, request), redirect: 'manual', signal })
     const location = response.headers.get('location')
     if (![301, 302, 307, 308].includes(response.status) || location === null) return response
     await response.body?.cancel()

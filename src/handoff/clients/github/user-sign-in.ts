@@ -3,10 +3,8 @@
 import { createHash } from 'node:crypto'
 import { HandoffError } from '../../domain/errors.js'
 import type { Call, RepositoryFacts } from '../../domain/github.js'
-import type { Clock } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
 import * as read from '../../util/decode.js'
-import { systemClock } from '../system-clock.js'
 import { makeTransport, parseBaseUrl } from './client.js'
 import { LostReply, sendRequest } from './request.js'
 import { decodeReply, repositoryFacts, repositoryPath } from './responses.js'
@@ -16,7 +14,6 @@ interface SignInOptions {
   apiUrl: string
   clientId: string
   clientSecret: string
-  clock?: Clock
 }
 
 /** Times are in milliseconds since 1970. An App whose tokens do not expire gets an access token only. */
@@ -58,9 +55,9 @@ const userShape = read.object({ id: read.count, login: read.string(200) })
 const ownerShape = read.object({ user: userShape })
 
 export function makeGitHubSignIn(options: SignInOptions): GitHubSignIn {
-  const { clientId, clientSecret, clock = systemClock } = options
+  const { clientId, clientSecret } = options
   const serverUrl = parseBaseUrl(options.serverUrl)
-  const common = { userAgent: 'handoff', clock, maximumWaitMs: 5_000, attemptMs: 8_000 }
+  const common = { userAgent: 'handoff', maximumWaitMs: 5_000, attemptMs: 8_000 }
   const api = makeTransport({ ...common, apiUrl: options.apiUrl })
   const web = makeTransport({ ...common, apiUrl: serverUrl })
   const basic = { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` }
@@ -75,7 +72,7 @@ export function makeGitHubSignIn(options: SignInOptions): GitHubSignIn {
       throw refusal(decodeReply(reply, refusalShape, doing).error, doing)
     }
     const found = decodeReply(reply, tokenShape, doing)
-    const after = (seconds: number) => clock.now() + seconds * 1_000
+    const after = (seconds: number) => Date.now() + seconds * 1_000
     return {
       access: found.access_token,
       ...(found.expires_in ? { accessUntil: after(found.expires_in) } : {}),

@@ -10,11 +10,9 @@ const summaryBytes = 1_000_000
 const fenceLine = /^((?:\s|>|[-+*]\s|\d{1,9}[.)]\s)*)(?:(`{3,})([^`\n]*)$|(~{3,})(.*))/
 const startsPiece = /^(?:\s*$|\| |[-+*] |\d{1,9}[.)] |#{1,6} )/
 
-export function fitMarkdown(
-  markdown: string,
-  bytes = summaryBytes,
-  note = 'The rest was too long to be shown here.',
-): string {
+const note = 'The rest was too long to be shown here.'
+
+export function fitMarkdown(markdown: string, bytes = summaryBytes): string {
   if (Buffer.byteLength(markdown) <= bytes) return markdown
   const lines = markdown.split('\n')
   let room = bytes - Buffer.byteLength(note) - 4

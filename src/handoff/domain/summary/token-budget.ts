@@ -7,7 +7,6 @@ import type { Cost, Usage } from '../usage.js'
 
 export interface TokenLimits {
   inputTokens: number
-  outputTokens?: number
   /** US dollars. Requires a known price. */
   maxCost?: number
   prices?: Prices
@@ -44,29 +43,22 @@ export function createTokenBudget(limits: TokenLimits, model: string): TokenBudg
       },
     )
   }
-  const taken = { input: 0, output: 0, cost: 0 }
+  const taken = { input: 0, cost: 0 }
   const used = { input: 0, output: 0, cost: 0, calls: 0, estimated: false, source: '' }
 
-  const room = (amount: Amount, before: { input: number; output: number; cost: number }) =>
+  const room = (amount: Amount, before: { input: number; cost: number }) =>
     before.input + amount.input <= limits.inputTokens &&
-    before.output + amount.output <= (limits.outputTokens ?? Number.POSITIVE_INFINITY) &&
     (limits.maxCost === undefined || before.cost + dollars(amount) <= limits.maxCost + 1e-9)
   const dollars = (amount: Amount) =>
     price(amount)?.amount ?? (limits.maxCost === undefined ? 0 : Number.POSITIVE_INFINITY)
   const add = (amount: Amount, sign: 1 | -1) => {
     taken.input += sign * amount.input
-    taken.output += sign * amount.output
     taken.cost += sign * dollars(amount)
   }
 
   return {
     reserve(amount) {
-      const before = {
-        input: taken.input + used.input,
-        output: taken.output + used.output,
-        cost: taken.cost + used.cost,
-      }
-      if (!room(amount, before)) return undefined
+      if (!room(amount, { input: taken.input + used.input, cost: taken.cost + used.cost })) return undefined
       add(amount, 1)
       let open = true
       return {
@@ -85,7 +77,7 @@ export function createTokenBudget(limits: TokenLimits, model: string): TokenBudg
         },
       }
     },
-    fits: (amount) => room(amount, { input: 0, output: 0, cost: 0 }),
+    fits: (amount) => room(amount, { input: 0, cost: 0 }),
     cost: price,
     used() {
       const usage: Usage = {

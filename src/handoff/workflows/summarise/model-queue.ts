@@ -1,16 +1,15 @@
-// Sends requests to the model within the token budget, with bounded concurrency and rate.
+// Sends requests to the model within the token budget, with bounded concurrency.
 
-import { abortError, HandoffError } from '../../domain/errors.js'
-import type { Clock, Model, ModelReply } from '../../domain/ports.js'
+import { abortError, type HandoffError } from '../../domain/errors.js'
+import type { Model, ModelReply } from '../../domain/ports.js'
 import type { RunEvent } from '../../domain/run-events.js'
 import type { Messages } from '../../domain/summary/summary-prompt.js'
 import type { Amount, Reservation, TokenBudget } from '../../domain/summary/token-budget.js'
+import { mapConcurrent } from '../../util/map-concurrent.js'
 import { estimateMessages } from '../call-model.js'
 
 export interface QueueLimits {
   concurrency: number
-  /** Requests that may start within any minute. */
-  pace?: { callsPerMinute: number; clock: Clock }
 }
 
 export interface ModelQueue {
@@ -21,7 +20,7 @@ export interface ModelQueue {
    * more with a larger limit. A problem of the reply is emitted as a notice.
    */
   ask(request: QueuedRequest): Promise<ModelReply | undefined>
-  /** Runs `doOne` for each item with bounded concurrency. After a failure it starts nothing new, waits for what runs, and throws. */
+  /** Runs `doOne` for each item with bounded concurrency. */
   all<T>(work: readonly T[], doOne: (item: T) => Promise<void>): Promise<void>
   /** The problem of the last reply, if requests were sent and no reply had text. */
   emptyReplyError(): HandoffError | undefined
@@ -41,7 +40,6 @@ export function createModelQueue(
   emit: (event: RunEvent) => void,
   signal: AbortSignal,
 ): ModelQueue {
-  const wait = paceCalls(limits, signal)
   const noticed = new Set<string>()
   let gotText = false
   let lastProblem: HandoffError | undefined
@@ -59,7 +57,6 @@ export function createModelQueue(
     const reservation = await reserve({ input, output })
     if (!reservation) return undefined
     try {
-      await wait()
       // Not streamed, so that a reply that breaks off can be requested again.
       const reply = await model.complete({ ...request, wide, signal })
       reservation.settle(reply.usage)
@@ -88,7 +85,12 @@ export function createModelQueue(
       if (reply) reportProblem(reply)
       return reply
     },
-    all: (work, doOne) => runConcurrently(work, Math.max(1, limits.concurrency), doOne, signal),
+    async all(work, doOne) {
+      await mapConcurrent(Math.max(1, limits.concurrency), work, async (item) => {
+        if (signal.aborted) throw abortError(signal, 'writing the summary')
+        await doOne(item)
+      })
+    },
     emptyReplyError: () => (gotText ? undefined : lastProblem),
   }
 }
@@ -118,52 +120,5 @@ function waitingForRoom(budget: TokenBudget): (amount: Amount) => Promise<Reserv
         },
       }
     }
-  }
-}
-
-async function runConcurrently<T>(
-  work: readonly T[],
-  most: number,
-  doOne: (item: T) => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  const waiting = [...work]
-  const failures: unknown[] = []
-  const worker = async () => {
-    while (waiting.length > 0 && failures.length === 0) {
-      if (signal.aborted) throw abortError(signal, 'writing the summary')
-      await doOne(waiting.shift()!)
-    }
-  }
-  const workers = Array.from({ length: Math.min(most, work.length) }, () =>
-    worker().catch((error: unknown) => {
-      failures.push(error)
-    }),
-  )
-  await Promise.all(workers)
-  // A HandoffError tells the user what to do; the other failures usually follow from it.
-  if (failures.length > 0) throw failures.find((failure) => failure instanceof HandoffError) ?? failures[0]
-}
-
-const minute = 60_000
-
-function paceCalls(limits: QueueLimits, signal: AbortSignal): () => Promise<void> {
-  const { pace } = limits
-  if (!pace) return async () => {}
-  const startTimes: number[] = []
-  let queue = Promise.resolve()
-  const next = async () => {
-    const { callsPerMinute, clock } = pace
-    if (startTimes.length >= callsPerMinute) {
-      const free = startTimes.shift()! + minute
-      if (free > clock.now()) await clock.sleep(free - clock.now(), signal)
-    }
-    startTimes.push(clock.now())
-  }
-  return () => {
-    const started = queue.then(next)
-    // The failure goes to the request that waited here, and not to the next one.
-    queue = started.catch(() => {})
-    return started
   }
 }

@@ -119,7 +119,7 @@ describe('a push that takes evidence away', () => {
   })
 
   it('and there is no room: the statement goes, and the notice says so', async () => {
-    const limits = { inputTokens: 3_300, outputTokens: 50, concurrency: 1 }
+    const limits = { inputTokens: 3_300, maxCost: 1e-6, prices: { input: 1, output: 1 }, concurrency: 1 }
     const { result, model, statements: now } = await push(edited(quoted, rewritten), scriptedModel(), { limits })
     expect(model.requests).toHaveLength(0)
     expect(citing(now, quoted)).toHaveLength(0)

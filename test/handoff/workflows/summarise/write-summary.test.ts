@@ -191,22 +191,4 @@ describe('limits', () => {
     expect(written.cost).toBeUndefined()
     expect(events[0]).not.toHaveProperty('cost')
   })
-
-  it('on requests a minute are kept by waiting', async () => {
-    const starts: number[] = []
-    let now = 0
-    const sleep = async (milliseconds: number) => {
-      now += milliseconds
-    }
-    const clock = { now: () => now, sleep }
-    const model = scriptedModel({ begin: () => void starts.push(now) })
-    await writeSummary(
-      await order(largeRepository(), model, {
-        limits: { inputTokens: 1e6, concurrency: 4, pace: { callsPerMinute: 2, clock } },
-      }),
-    )
-    expect(starts.length).toBeGreaterThan(5)
-    const gaps = starts.slice(2).map((start, index) => start - starts[index]!)
-    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(60_000)
-  })
 })
