@@ -55,6 +55,8 @@ const nothingLearnt: Removal = () => {
 
 const parts: Record<string, Removal> = {
   'learnt weights': nothingLearnt,
+  'other words for one thing': set(weights, { synonym: 0 }),
+  'words inside names': set(weights, { compound: 0 }),
   'short forms of words': set(weights, { abbreviation: 0 }),
   'asking words count less': set(weights, { questionWord: 1 }),
   'words that begin longer ones': set(weights, { prefix: 0 }),
@@ -80,7 +82,6 @@ const parts: Record<string, Removal> = {
   'files that are named': feature('named'),
   'definitions that are named': feature('defines'),
   'what the best files use': feature('uses'),
-  'who mentions the best': feature('mentions'),
   'tests and what they test': feature('tested', 'testOf'),
   'words of imports': feature('imports'),
   'what twins inherit from': set(sizes, { twins: Number.POSITIVE_INFINITY }),

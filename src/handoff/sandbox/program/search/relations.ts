@@ -1,4 +1,4 @@
-// How the candidates relate to the best of them: who uses, mentions and tests whom. Values are between 0 and 1.
+// How the candidates relate to the best of them: who uses and tests whom. Values are between 0 and 1.
 
 import { awaitedLater, pause } from '../../../util/abort.js'
 import { textOfLine } from './code-regions.js'
@@ -9,8 +9,6 @@ import type { SourceFile } from './source-files.js'
 
 /** How many files, and how many regions of each, contribute the names they use. */
 const useLimits = { files: 6, regions: 4 }
-/** The same for the names they define. Only the best files are certain enough to raise others by their names. */
-const mentionLimits = { files: 3, regions: 3 }
 /** A name with more definitions is ambiguous. */
 const ambiguousDefinitions = 4
 
@@ -19,8 +17,6 @@ export interface Relations {
   uses: Map<string, number>
   /** By path and line of the definitions that the best files use. */
   usedDefinitions: Map<string, number>
-  /** By path: it mentions names that the best files define. */
-  mentions: Map<string, number>
   /** By path: one of the best files is a test of it, or it is a test of one. */
   tested: Map<string, number>
   testOf: Map<string, number>
@@ -44,7 +40,7 @@ export async function findRelations(
   )
   // While the definitions are on their way; their requests are sent in this pause.
   await pause()
-  const found = { mentions: findMentions(ranked, share), ...findTests(ranked, share, files) }
+  const found = findTests(ranked, share, files)
   const [uses, inherited] = await finding
   return { ...uses, ...found, inherited }
 }
@@ -87,27 +83,6 @@ function usesOf(
 function raise(map: Map<string, number>, key: string, value: number, adds = false): void {
   const known = map.get(key) ?? 0
   map.set(key, adds ? known + value : Math.max(known, value))
-}
-
-/** Candidates that mention what the best files define: they use it, test it or explain it. */
-function findMentions(ranked: readonly RankedFile[], share: Share): Map<string, number> {
-  const found = new Map<string, number>()
-  for (const file of ranked.slice(0, mentionLimits.files)) {
-    const names = compoundNames(file)
-    for (const other of ranked) {
-      if (other === file) continue
-      const mentioned = names.filter((name) => other.structure.text.includes(name)).length
-      if (mentioned > 0) raise(found, other.file.path, (share(file) * mentioned) / names.length / 2, true)
-    }
-  }
-  return found
-}
-
-/** Names of more than one word, because a single word is ambiguous. Names with underscores at both ends belong to the language. */
-function compoundNames({ regions }: RankedFile): string[] {
-  const names = regions.slice(0, mentionLimits.regions).flatMap(({ definition, enclosing }) => [definition, enclosing])
-  const compound = names.flatMap((one) => (one && /[a-z\d][A-Z_]|_[a-z]/.test(one.name) ? [one.name] : []))
-  return [...new Set(compound)].filter((name) => name.length > 5 && !/^__.*__$/.test(name))
 }
 
 /** The identifiers of a file's best regions, each with the relative score of the best region that has it. */
