@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import * as core from '@actions/core'
 
-export type Environment = Record<string, string | undefined>
+export type { Environment } from '../handoff/util/setting-reader.js'
 
 export interface Runner {
   /** Trimmed; empty when absent. */

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
 import { type Drive, smallFileBytes } from '../../domain/ports.js'
+import { mapConcurrent } from '../../util/map-concurrent.js'
 import { doubled, retry } from '../../util/retry.js'
 import { type CallName, notDrive9, objectAddress, refusal } from './errors.js'
 import { type Call, type Connection, Lost, readJson, request } from './request.js'
@@ -109,33 +110,24 @@ async function begin(write: Write): Promise<Upload> {
   return { id, partSize, totalParts }
 }
 
+/** The first failure stops the others. */
 async function putParts(write: Write, upload: Upload, stop: AbortController) {
-  const done: { number: number; etag: string }[] = []
+  const parts: { number: number; etag: string }[] = []
   for (let first = 1; first <= upload.totalParts; first += partsPerBatch) {
     const last = Math.min(first + partsPerBatch - 1, upload.totalParts)
-    const waiting = Array.from({ length: last - first + 1 }, (_, index) => first + index)
-    const addresses = await sign(write, upload, waiting, stop.signal)
-    const worker = async () => {
-      for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
-        done.push({ number, etag: await putPart(write, upload, number, addresses.get(number), stop.signal) })
+    const numbers = Array.from({ length: last - first + 1 }, (_, index) => first + index)
+    const addresses = await sign(write, upload, numbers, stop.signal)
+    const put = async (number: number) => {
+      try {
+        return { number, etag: await putPart(write, upload, number, addresses.get(number), stop.signal) }
+      } catch (error) {
+        stop.abort()
+        throw error
       }
     }
-    await allOrStop(Array.from({ length: partsAtOnce }, worker), stop)
+    parts.push(...(await mapConcurrent(partsAtOnce, numbers, put)))
   }
-  return done.sort((a, b) => a.number - b.number)
-}
-
-/** The first failure stops the others, and all have ended before it is passed on. */
-async function allOrStop(work: Promise<void>[], stop: AbortController): Promise<void> {
-  let first: unknown
-  const guarded = work.map((each) =>
-    each.catch((error: unknown) => {
-      first ??= error
-      stop.abort()
-    }),
-  )
-  await Promise.all(guarded)
-  if (first !== undefined) throw first
+  return parts
 }
 
 async function sign(write: Write, upload: Upload, numbers: number[], signal: AbortSignal) {

@@ -8,14 +8,7 @@ import { parseHttpUrl } from '../../util/http-url.js'
 import { withoutTrailingSlashes } from '../../util/text.js'
 import { systemClock } from '../system-clock.js'
 import { type AppCredentials, appTokenSource, staticTokenSource } from './app-auth.js'
-import {
-  type AuthorizedSend,
-  commentCalls,
-  ensureComment,
-  type FetchIdentity,
-  positiveInteger,
-  reactionCalls,
-} from './comments.js'
+import { type AuthorizedSend, ensureComment, type FetchIdentity, positiveInteger, restCalls } from './comments.js'
 import { discussionCalls } from './discussions.js'
 import { type Graphql, makeGraphql } from './graphql.js'
 import { LostReply, sendRequest, type Transport } from './request.js'
@@ -77,7 +70,7 @@ type ConversationCalls = Omit<GitHub, 'serverUrl' | 'identity' | 'ensureComment'
 
 /** Comments and reactions: GraphQL for discussions, the REST API for everything else. `createComment` may throw LostReply. */
 function conversationCalls(send: AuthorizedSend, identity: FetchIdentity, graphql: Graphql): ConversationCalls {
-  const rest = { ...commentCalls(send, identity), ...reactionCalls(send, identity) }
+  const rest = restCalls(send, identity)
   const discussions = discussionCalls(graphql)
   const callsFor = ({ kind }: CommentKey) => (kind === 'discussion' ? discussions : rest)
   return {

@@ -1,7 +1,7 @@
 // Comments of issues, pull requests and review threads, by the REST API.
 
 import { HandoffError } from '../../domain/errors.js'
-import type { Author, Call, Comment, CommentKey, GitHub, Reaction, Thread, WantedComment } from '../../domain/github.js'
+import type { Author, Call, Comment, CommentKey, GitHub, Thread, WantedComment } from '../../domain/github.js'
 import type { Clock } from '../../domain/ports.js'
 import * as read from '../../util/decode.js'
 import { doubled, retry } from '../../util/retry.js'
@@ -17,7 +17,8 @@ export type FetchIdentity = (repository: string, call: Call) => Promise<Author>
 /** Statuses of a deleted comment. */
 const goneStatuses = [404, 410] as const
 
-interface CommentCalls extends Pick<GitHub, 'getComment' | 'updateComment' | 'deleteComment'> {
+interface RestCalls
+  extends Pick<GitHub, 'getComment' | 'updateComment' | 'deleteComment' | 'addReaction' | 'removeReactions'> {
   ownComments(thread: RestThread, ...rest: Rest<GitHub['ownComments']>): Promise<Comment[]>
   /** May throw LostReply. */
   createComment(thread: RestThread, ...rest: Rest<GitHub['createComment']>): Promise<Comment>
@@ -25,7 +26,18 @@ interface CommentCalls extends Pick<GitHub, 'getComment' | 'updateComment' | 'de
 
 export type Rest<F extends (...all: never[]) => unknown> = Parameters<F> extends [unknown, ...infer R] ? R : never
 
-export function commentCalls(send: AuthorizedSend, identity: FetchIdentity): CommentCalls {
+/** Comments, and our reactions to them. */
+export function restCalls(send: AuthorizedSend, identity: FetchIdentity): RestCalls {
+  /** About one comment, which may be deleted. Each may be repeated: GitHub answers 200 when a reaction exists already. */
+  const ask = (
+    key: CommentKey,
+    request: Pick<Request, 'method' | 'body'> & { below?: string; doing: string },
+    call: Call,
+  ) => {
+    const { below = '', ...more } = request
+    const path = `${commentPath(key)}${below}`
+    return send(key.repository, { ...more, path, idempotent: true, accept: goneStatuses }, call)
+  }
   return {
     async ownComments(thread, wanted, call) {
       const author = await identity(thread.repository, call)
@@ -46,37 +58,34 @@ export function commentCalls(send: AuthorizedSend, identity: FetchIdentity): Com
 
     async getComment(key, call) {
       const doing = `reading a comment in ${key.repository}`
-      const path = commentPath(key)
-      return commentOrNull(
-        await send(key.repository, { method: 'GET', path, doing, idempotent: true, accept: goneStatuses }, call),
-        key,
-        doing,
-      )
+      return commentOrNull(await ask(key, { method: 'GET', doing }, call), key, doing)
     },
 
     async updateComment(key, body, call) {
       const doing = `editing a comment in ${key.repository}`
-      const path = commentPath(key)
-      return commentOrNull(
-        await send(
-          key.repository,
-          { method: 'PATCH', path, body: { body }, doing, idempotent: true, accept: goneStatuses },
-          call,
-        ),
-        key,
-        doing,
-      )
+      return commentOrNull(await ask(key, { method: 'PATCH', body: { body }, doing }, call), key, doing)
     },
 
     async deleteComment(key, call) {
       const doing = `deleting a comment in ${key.repository}`
-      const path = commentPath(key)
-      const reply = await send(
-        key.repository,
-        { method: 'DELETE', path, doing, idempotent: true, accept: goneStatuses },
-        call,
-      )
-      return reply.status === 204
+      return (await ask(key, { method: 'DELETE', doing }, call)).status === 204
+    },
+
+    async addReaction(key, reaction, call) {
+      const doing = `reacting to a comment in ${key.repository}`
+      const body = { content: reaction }
+      return (await ask(key, { method: 'POST', below: '/reactions', body, doing }, call)).status < 300
+    },
+
+    async removeReactions(key, unwanted, call) {
+      const author = await identity(key.repository, call)
+      const reading = `reading reactions in ${key.repository}`
+      const path = `${commentPath(key)}/reactions?per_page=100`
+      const found = (await fetchPages(send, key.repository, path, reading, call))
+        .flatMap((reply) => shapes.decodeReply(reply, shapes.reactions, reading))
+        .filter(({ user, content }) => user.id === author.id && unwanted.some((one) => one === content))
+      const doing = `removing a reaction in ${key.repository}`
+      for (const { id } of found) await ask(key, { method: 'DELETE', below: `/reactions/${id}`, doing }, call)
     },
   }
 }
@@ -152,52 +161,6 @@ export function positiveInteger(number: number): number {
 }
 
 const threadName = (thread: RestThread) => `${thread.repository}#${thread.number}`
-
-// Reactions of ours to comments, by the REST API.
-
-export function reactionCalls(
-  send: AuthorizedSend,
-  identity: FetchIdentity,
-): Pick<GitHub, 'addReaction' | 'removeReactions'> {
-  return {
-    async addReaction(key, reaction, call) {
-      const doing = `reacting to a comment in ${key.repository}`
-      const path = `${commentPath(key)}/reactions`
-      const body = { content: reaction }
-      // Idempotent: GitHub answers 200 when the reaction exists already.
-      const reply = await send(
-        key.repository,
-        { method: 'POST', path, body, doing, idempotent: true, accept: goneStatuses },
-        call,
-      )
-      return reply.status < 300
-    },
-
-    async removeReactions(key, unwanted, call) {
-      for (const id of await ownReactions(send, identity, key, unwanted, call)) {
-        const doing = `removing a reaction in ${key.repository}`
-        const path = `${commentPath(key)}/reactions/${id}`
-        await send(key.repository, { method: 'DELETE', path, doing, idempotent: true, accept: goneStatuses }, call)
-      }
-    },
-  }
-}
-
-async function ownReactions(
-  send: AuthorizedSend,
-  identity: FetchIdentity,
-  key: CommentKey,
-  wanted: Reaction[],
-  call: Call,
-) {
-  const author = await identity(key.repository, call)
-  const doing = `reading reactions in ${key.repository}`
-  const replies = await fetchPages(send, key.repository, `${commentPath(key)}/reactions?per_page=100`, doing, call)
-  return replies
-    .flatMap((reply) => shapes.decodeReply(reply, shapes.reactions, doing))
-    .filter((found) => found.user.id === author.id && wanted.some((content) => content === found.content))
-    .map((found) => found.id)
-}
 
 // Creates or finds the one comment with a marker, despite lost replies and concurrent processes.
 //
