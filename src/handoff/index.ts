@@ -104,7 +104,6 @@ export {
   listAnswerPage,
   listRepositories,
   listRuns,
-  runSummary,
   staleSince,
   summarisedRefs,
   summaryWithCorrections,
@@ -130,6 +129,6 @@ export { type CorrectContext, correctComment } from './workflows/pull-request/co
 export { markStaleComments } from './workflows/pull-request/mark-comments.js'
 export { questionKey } from './workflows/pull-request/status-comment.js'
 export { correctionsOf } from './workflows/read-corrections.js'
-export { readChange, readDiagram, readStatements } from './workflows/read-sealed-files.js'
+export { readChange, readDiagram, readStatements, readSummary } from './workflows/read-sealed-files.js'
 export { summarise } from './workflows/summarise/summarise-commit.js'
 export type { SummariseRequest, SummariseResult } from './workflows/summarise/types.js'

@@ -109,10 +109,6 @@ export async function summarisedRefs(
   return (await listRefNames(ports.drive, layout(root, repository), signal)).sort()
 }
 
-export async function runSummary(context: ReadContext, run: ChosenRun, signal: AbortSignal): Promise<string> {
-  return readSummary(context, run, signal)
-}
-
 /** The same for readers of Markdown: each correction behind its statement, or above the text. */
 export async function summaryWithCorrections(
   context: ReadContext,
@@ -120,7 +116,7 @@ export async function summaryWithCorrections(
   signal: AbortSignal,
 ): Promise<string> {
   const [summary, corrections] = await Promise.all([
-    runSummary(context, run, signal),
+    readSummary(context, run, signal),
     correctionsOf(context, run, signal),
   ])
   const ofSummary = corrections.filter(({ answer }) => answer === undefined)

@@ -77,11 +77,13 @@ export function serve(
       let headers: () => Record<string, string> = () => ({})
       const requestId = request.headers.get('x-vercel-id')?.slice(0, 100) ?? randomUUID()
       const url = new URL(request.url)
+      const given = request.headers.get('traceparent')
+      const trace = given !== null && traceForm.test(given) ? given : undefined
       const exchange: RequestContext = {
         request,
         url,
         requestId,
-        trace: callerTrace(request),
+        trace,
         deadline: limit.deadline,
         limit,
         signal: limit.answering(),
@@ -102,10 +104,18 @@ export function serve(
         },
         time: (name, milliseconds) => timings.set(name, (timings.get(name) ?? 0) + milliseconds),
       }
+      /** Logs one line of JSON with the id of the request. */
       const tell = async (fields: Record<string, unknown>) => {
         const milliseconds = Date.now() - started
         await nextTurn()
-        log(exchange, manner, { ...fields, milliseconds })
+        const line = {
+          at: new Date().toISOString(),
+          route: manner.name,
+          method: /^[A-Z]{1,10}$/.test(request.method) ? request.method : 'other',
+          requestId,
+          trace,
+        }
+        manner.log(JSON.stringify({ ...line, ...fields, milliseconds }))
       }
       const response = await answer(exchange, methods, manner)
       for (const [name, value] of Object.entries(headers())) response.headers.set(name, value)
@@ -177,11 +187,6 @@ function preflight(request: Request, manner: FunctionOptions, allowed: string): 
 
 const traceForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-function callerTrace(request: Request): string | undefined {
-  const trace = request.headers.get('traceparent')
-  return trace !== null && traceForm.test(trace) ? trace : undefined
-}
-
 function finish(
   response: Response,
   exchange: RequestContext,
@@ -207,22 +212,4 @@ function serverTiming(timings: Map<string, number>): string {
   return [...timings]
     .map(([name, milliseconds]) => `${name.replace(/[^a-z0-9]+/gi, '-')};dur=${Math.round(milliseconds)}`)
     .join(', ')
-}
-
-/** Logs one line of JSON with the id of the request. */
-function log(
-  exchange: RequestContext,
-  manner: Pick<FunctionOptions, 'name' | 'log'>,
-  fields: Record<string, unknown>,
-): void {
-  const { request, requestId, trace } = exchange
-  const line = JSON.stringify({
-    at: new Date().toISOString(),
-    route: manner.name,
-    method: /^[A-Z]{1,10}$/.test(request.method) ? request.method : 'other',
-    requestId,
-    ...(trace === undefined ? {} : { trace }),
-    ...fields,
-  })
-  manner.log(line)
 }

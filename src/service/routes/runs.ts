@@ -165,7 +165,7 @@ async function wholeRun({ app, product, context, exchange }: RunsRequest, run: P
   const { handoff } = run
   const { signal } = exchange
   const [summary, corrections, diagram] = await Promise.all([
-    product.runSummary(context, run, signal),
+    product.readSummary(context, run, signal),
     product.correctionsOf(context, run, signal),
     product.readDiagram(context, run, signal),
   ])

@@ -10,14 +10,13 @@ import { keyRefused } from './errors.js'
 const timeoutMs = 5_000
 
 export async function checkModel(config: ModelConfig, host: string): Promise<void> {
-  const ask = (path: string) => get(config, path)
-  const listed = await ask('/models')
+  const listed = await get(config, '/models')
   if (listed === undefined) return
   if (listed.status === 401 || listed.status === 403) throw keyRefused(host, listed.status)
   const names = listed.status === 200 ? namesIn(listed.text) : []
   if (names.length === 0 || names.some((name) => isSame(name, config.name)) || listsOtherNames(host)) return
   // Some services accept names that they do not list.
-  const one = await ask(`/models/${encodeURIComponent(config.name)}`)
+  const one = await get(config, `/models/${encodeURIComponent(config.name)}`)
   if (one === undefined || one.status === 200) return
   const some = names.slice(0, 5).map(quote).join(', ')
   throw new HandoffError('model', `The model’s service at ${host} does not have the model ${quote(config.name)}.`, {
