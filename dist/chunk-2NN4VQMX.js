@@ -1,0 +1,2 @@
+import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
+import{a as n}from"./chunk-YKBBMY7I.js";async function f(a,t,s){let o=[],i=[...t.entries()].reverse(),r,c=n(async()=>{for(let e=i.pop();e&&!r;e=i.pop()){let[l,m]=e;try{o[l]=await s(m)}catch(u){r??={error:u}}}},"worker");if(await Promise.all(Array.from({length:Math.min(a,t.length)},c)),r)throw r.error;return o}n(f,"mapConcurrent");export{f as a};
