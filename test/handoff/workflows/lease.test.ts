@@ -1,56 +1,26 @@
 // A question is held for a minute at a time: its holder renews the lease, and after a crash another process has it within that minute.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ClaimedAnswer } from '../../../src/handoff/domain/answer.js'
 import { decodeAnswer } from '../../../src/handoff/domain/answer.js'
-import {
-  type AnswerRequest,
-  answerQuestion,
-  isHandoffError,
-  type SummariseResult,
-  summarise,
-} from '../../../src/handoff/index.js'
+import { answerQuestion, isHandoffError } from '../../../src/handoff/index.js'
 import { claimAnswer, completeAnswer } from '../../../src/handoff/store/answer-store.js'
 import type { Admission } from '../../../src/handoff/workflows/answer/admission.js'
 import { findAnswer, newClaim, placeOf } from '../../../src/handoff/workflows/answer/find-answer.js'
 import { answerOrJoin } from '../../../src/handoff/workflows/answer/join-answer.js'
 import { leaseMs } from '../../../src/handoff/workflows/answer/lease.js'
 import { type ManualClock, manualClock } from '../../support/clock.js'
-import { type LocalStack, startLocalStack } from '../../support/local-stack.js'
-import { makeRepository, type TestRepository } from '../../support/repository.js'
+import { summarisedRepository } from '../../support/summarised-repository.js'
 import { tokenFiles } from '../../support/token-files.js'
 import { until } from '../../support/until.js'
 
 const name = 'octo/tools'
 const never = new AbortController().signal
-let stack: LocalStack
-let repository: TestRepository
-let run: SummariseResult
-
-beforeAll(async () => {
-  repository = await makeRepository(tokenFiles)
-  stack = await startLocalStack({
-    repositories: { [name]: repository.directory },
-    repeated: { searchFor: 'How is the token refreshed?' },
-  })
-  const commit = stack.commit(name, repository.head, 'refs/heads/main')
-  run = await summarise({ commit, attempt: 'first' }, stack.context, never)
-})
-
-afterAll(async () => {
-  await stack?.close()
-  await repository?.[Symbol.asyncDispose]()
-})
-
-const about = (text: string): AnswerRequest => ({
-  repository: stack.commit(name, repository.head).repository,
-  cloneUrl: stack.remote.cloneUrl(name),
-  name: { run: run.run },
-  question: { text, asker: 'test' },
-})
+const here = summarisedRepository(name, tokenFiles, { repeated: { searchFor: 'How is the token refreshed?' } })
+const about = (text: string) => here.question(text)
 
 /** A process with a clock of its own. */
 function processAt(clock: ManualClock) {
-  const context = stack.makeContext()
+  const context = here.stack.makeContext()
   return { ...context, ports: { ...context.ports, clock } }
 }
 
@@ -74,10 +44,10 @@ async function working(text: string, clock: ManualClock) {
   return { id, answering, open: () => proxy.resolve() }
 }
 
-const fileOf = (id: string) => `${run.directory}/analysis/qa/${id}.json`
-const recordOf = (id: string) => decodeAnswer(stack.clouds.drive.readFile(fileOf(id))!)
+const fileOf = (id: string) => `${here.run.directory}/analysis/qa/${id}.json`
+const recordOf = (id: string) => decodeAnswer(here.stack.clouds.drive.readFile(fileOf(id))!)
 const leaseOf = (id: string) => Date.parse((recordOf(id) as ClaimedAnswer).leaseUntil)
-const machines = () => stack.clouds.sandboxes.sandboxes.length
+const machines = () => here.stack.clouds.sandboxes.sandboxes.length
 const start = Date.now()
 const at = (milliseconds: number) => manualClock({ start: start + milliseconds })
 
@@ -132,7 +102,7 @@ test('a holder that waits for a sandbox keeps its lease for as long as it waits,
 test('while the drive refuses the renewal the work goes on, and its answer is kept', async () => {
   const clock = at(0)
   const { id, answering, open } = await working('Where is colour defined?', clock)
-  const refused = stack.clouds.drive.rule({
+  const refused = here.stack.clouds.drive.rule({
     method: 'PUT',
     path: new RegExp(id),
     fault: { kind: 'answer', status: 403, body: '{"error":"the tenant is suspended"}' },
@@ -186,14 +156,14 @@ test('a process whose question was taken over and is still being answered stops 
 
 test('an answer is kept although a renewal of its own claim came in between', async () => {
   const { id, answering, open } = await working('What does Token hold?', at(0))
-  const { drive } = stack.context.ports
+  const { drive } = here.stack.context.ports
   const held = { record: recordOf(id) as ClaimedAnswer, revision: (await drive.stat(fileOf(id), never))!.revision }
   const renewed = Buffer.from(JSON.stringify({ ...held.record, leaseUntil: new Date(start + 90_000).toISOString() }))
   await drive.write(fileOf(id), renewed, { expectedRevision: held.revision, signal: never })
   const { leaseUntil: _lease, claim: _claim, ...head } = held.record
   const error = { code: 'model', message: 'It failed.' }
   const failed = { ...head, status: 'failed' as const, completedAt: new Date(start).toISOString(), error }
-  expect(await completeAnswer({ drive, directory: run.directory, id }, held, failed, never)).toEqual(failed)
+  expect(await completeAnswer({ drive, directory: here.run.directory, id }, held, failed, never)).toEqual(failed)
   open()
   await answering.catch(() => undefined)
 })
