@@ -141,7 +141,7 @@ function guessEnd({ definitions, lines }: FileStructure, index: number): number 
 function firstOwnedLine(structure: FileStructure, line: number): number {
   const indent = indentWidth(structure, line)
   let first = line
-  while (first > 1 && line - first < sizes.comment) {
+  while (first > 1 && line - first < 12) {
     const above = textOfLine(structure, first - 1)
     if (!/^\s*(?:@|#\[|\/\/|\/\*\*|\*|#:|# )/.test(above) || indentWidth(structure, first - 1) < indent) break
     first--

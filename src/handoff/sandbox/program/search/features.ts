@@ -3,11 +3,10 @@ import type { FindDefinitions } from './definition-sites.js'
 import type { NamedFile } from './named-files.js'
 import type { Query } from './query.js'
 import { nameMeaning, type SearchStats } from './rank-files.js'
-import type { RankedFile } from './rank-regions.js'
+import { nameCoverage, type RankedFile } from './rank-regions.js'
 import { type FileWeights, features } from './ranking-weights.js'
 import type { Relations } from './relations.js'
 import { meaningBits, meaningMask } from './scan-words.js'
-import { splitIdentifier } from './tokenize.js'
 
 interface Evidence {
   query: Query
@@ -47,7 +46,8 @@ export function describeFiles(ranked: readonly RankedFile[], evidence: Evidence)
     put('whole', one.score)
     put('block', one.blockScore)
     put('path', sumOf(one.pathMeaning, stats.fileRarity) / whole)
-    put('name', nameShare(one, query, stats))
+    const name = one.file.name.replace(/\.\w+$/, '')
+    put('name', nameCoverage(name, nameMeaning(query, name), stats.fileRarity))
     put('defines', defined.get(path) ?? 0)
     put('named', named.find(({ file }) => file === one.file)?.share ?? 0)
     put('uses', Math.min(1, relations.uses.get(path) ?? 0))
@@ -91,14 +91,6 @@ function importedShare({ from, to, structure }: RankedFile, { hits, meanings, fi
     for (const [at, concept] of meanings[hit & meaningMask]!.entries()) if (at % 2 === 0) said.add(concept)
   }
   return [...said].reduce((sum, concept) => sum + fileRarity[concept]!, 0)
-}
-
-/** The more of a file name's words are in the question, the more likely the question means it. */
-function nameShare({ file }: RankedFile, query: Query, { fileRarity }: SearchStats): number {
-  const bare = file.name.replace(/\.\w+$/, '')
-  const meaning = nameMeaning(query, bare)
-  if (meaning.size === 0) return 0
-  return (sumOf(meaning, fileRarity) * meaning.size) / Math.max(meaning.size, splitIdentifier(bare).length)
 }
 
 const ambiguous = 12

@@ -137,7 +137,7 @@ function addNames(times: Float64Array, meaning: ReadonlyMap<number, number> | un
 }
 
 /** The more of a name's words are in the question, the more likely the question means it. */
-function nameCoverage(name: string, meaning: Map<number, number>, rarity: Float64Array): number {
+export function nameCoverage(name: string, meaning: ReadonlyMap<number, number>, rarity: Float64Array): number {
   if (meaning.size === 0) return 0
   let sum = 0
   for (const [concept, weight] of meaning) sum += rarity[concept]! * weight

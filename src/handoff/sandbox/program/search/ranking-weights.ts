@@ -103,7 +103,6 @@ export const sizes = {
   shownFiles: 14,
   /** Lines between two shown places that are shown too. */
   gap: 12,
-  comment: 12,
   /** Files whose regions are considered for excerpts. */
   competing: 40,
   /** Files that a model chooses from. */
