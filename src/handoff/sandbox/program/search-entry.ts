@@ -89,14 +89,13 @@ async function searchStored(
   )
   const ranges = { pages: files.open(pages), tar: files.open(tar) }
   const packed = (task.again && (await readSealed(kept, table))) || (await files.read(table))
+  // For the next round, which can also do without.
+  awaitedLater(writeFile(kept, packed))
   const source = openStoredSource({ table: packed, ...ranges }, task.commit)
-  const found = await search(source, task, async () => {
+  return await search(source, task, async () => {
     const [summary, record] = await reading
     return { summary: summary?.toString('utf8') ?? '', words: record ? decodeSummaryRecord(record).words : [] }
   })
-  // For the next round, which can also do without.
-  awaitedLater(writeFile(kept, packed))
-  return found
 }
 
 // By an unpacked clone. Its objects and the outline are read by a child process of another account, because git reads them too.

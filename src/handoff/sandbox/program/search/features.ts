@@ -1,8 +1,9 @@
 // What the ranking knows about a candidate: one number between 0 and 1 for each feature. The table of weights turns them into one score.
 import type { FindDefinitions } from './definition-sites.js'
 import type { NamedFile } from './named-files.js'
+import { nameMeaning } from './path-meaning.js'
 import type { Query } from './query.js'
-import { nameMeaning, type SearchStats } from './rank-files.js'
+import type { SearchStats } from './rank-files.js'
 import { nameCoverage, type RankedFile } from './rank-regions.js'
 import { type FileWeights, features } from './ranking-weights.js'
 import type { Relations } from './relations.js'

@@ -9,8 +9,8 @@ import { withoutTrailingSlashes } from '../../../util/text.js'
 import type { CommitSource } from './commit-source.js'
 import { excerptCost, fitExcerpts } from './excerpt-cost.js'
 import { findInCorpus } from './index.js'
+import { nameMeaning } from './path-meaning.js'
 import { parseQuestion } from './query.js'
-import { nameMeaning } from './rank-files.js'
 
 interface FollowUpOptions {
   source: CommitSource

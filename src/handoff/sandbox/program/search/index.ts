@@ -149,9 +149,13 @@ function relatedNonCandidates(
   relations: readonly ReadonlyMap<string, number>[],
 ): FileScore[] {
   const known = new Set(ranked.map(({ file }) => file.path))
+  const related = new Set(relations.flatMap((relation) => [...relation.keys()]))
+  // Directories first: a path is hashed when it is looked up, which takes long for all files.
+  const directories = new Set([...related].map((path) => path.slice(0, Math.max(0, path.lastIndexOf('/')))))
   const strength = ({ path }: SourceFile) => Math.max(...relations.map((relation) => relation.get(path) ?? 0))
   const added = files
-    .filter((file) => !known.has(file.path) && strength(file) > 0)
+    .filter((file) => directories.has(file.directory) && related.has(file.path) && !known.has(file.path))
+    .filter((file) => strength(file) > 0)
     .sort((a, b) => strength(b) - strength(a))
     .slice(0, sizes.related)
   const scored = new Map(scores.map((score) => [score.file, score]))

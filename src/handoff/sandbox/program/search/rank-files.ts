@@ -1,14 +1,14 @@
 // First ranking: scores every file by its words, its path and its best block of lines. It is cheap enough for all files; only the best ones go to
 // the second ranking.
 import type { DirectoryWords } from '../../../domain/summary/summary-record.js'
-import { awaitedLater, pause } from '../../../util/abort.js'
+import { awaitedLater } from '../../../util/abort.js'
 import type { Corpus } from './corpus.js'
 import { findHits, type WordIndex } from './find-hits.js'
-import { meaningInName, type Query } from './query.js'
+import { createPathReader, type PathMeaning, type ReadPath, readPaths } from './path-meaning.js'
+import type { Query } from './query.js'
 import { sizes, weights } from './ranking-weights.js'
 import { blockBits, blocksOf, createWordScanner, meaningBits, meaningMask, type WordScanner } from './scan-words.js'
 import { isBinary, type SourceFile } from './source-files.js'
-import { splitIdentifier } from './tokenize.js'
 
 export interface FileScore {
   file: SourceFile
@@ -24,6 +24,9 @@ export interface FileScore {
   /** How certainly the path means each concept. */
   pathMeaning: PathMeaning
 }
+
+/** No integer: V8 changes the shape of an object when a field with an integer gets its first fraction, which takes longer than the scoring. */
+const unscored = Number.NaN
 
 /** A file without a word of the question, which is a candidate for another reason. */
 export function emptyScore(file: SourceFile): FileScore {
@@ -57,7 +60,7 @@ export async function scoreFiles(
     blocks += blocksOf(lines)
     if (to === from && path.size === 0) return
     const factor = kindFactor(file, query, stubs.has(file.path))
-    scores.push({ file, lines, from, to, score: 0, blockScore: 0, factor, pathMeaning: path })
+    scores.push({ file, lines, from, to, score: unscored, blockScore: unscored, factor, pathMeaning: path })
   }
   if (!('readAll' in corpus.words)) {
     await takeFromIndex(corpus.words, query, scanner, pathMeaning, take)
@@ -73,8 +76,6 @@ export async function scoreFiles(
   return { ...stats, locate: () => undefined }
 }
 
-type PathMeaning = ReadonlyMap<number, number>
-type ReadPath = (file: SourceFile) => PathMeaning
 type TakeFile = (file: SourceFile, path: PathMeaning, lines: number, from: number, to: number) => void
 
 async function takeFromIndex(
@@ -91,56 +92,6 @@ async function takeFromIndex(
   scanner.hitCount = hits.length
   for (const [order, { file, firstBlock, lines }] of index.texts.entries())
     take(file, paths[order]!, lines, starts[firstBlock]!, starts[firstBlock + blocksOf(lines)]!)
-}
-
-const pathsAtOnce = 1_000
-
-/** Reads all paths while the pages of the index come: with pauses, because their requests are sent in them. */
-async function readPaths({ texts }: WordIndex, pathMeaning: ReadPath): Promise<PathMeaning[]> {
-  const paths: PathMeaning[] = []
-  for (const { file } of texts) {
-    if (paths.length % pathsAtOnce === 0) await pause()
-    paths.push(pathMeaning(file))
-  }
-  return paths
-}
-
-/** Reads paths; the meaning of a folder is cached. The summary's words of a folder, or else of the nearest above it, count as words of its path. */
-function createPathReader(query: Query, words: readonly DirectoryWords[]): ReadPath {
-  const wordsOf = new Map(words.map((one) => [one.directory, one.words.join(' ')]))
-  const nearest = (directory: string): string =>
-    wordsOf.get(directory) ?? (directory.includes('/') ? nearest(directory.slice(0, directory.lastIndexOf('/'))) : '')
-  const folders = new Map<string, Map<number, number>>()
-  return ({ directory, name }) => {
-    let folder = folders.get(directory)
-    if (!folder) {
-      const said = [...nameMeaning(query, nearest(directory))]
-      const known = new Map(said.map(([concept, weight]) => [concept, weight * weights.directoryWords]))
-      folder = addMeaning(known, nameMeaning(query, directory))
-      folders.set(directory, folder)
-    }
-    const own = nameMeaning(query, name.replace(/\.\w+$/, ''))
-    return own.size === 0 ? folder : addMeaning(new Map(folder), own)
-  }
-}
-
-/** How certainly a name means each concept. */
-export function nameMeaning(query: Query, name: string): Map<number, number> {
-  const found = new Map<number, number>()
-  for (const part of splitIdentifier(name)) {
-    const meaning = meaningInName(query, part) ?? []
-    for (let at = 0; at < meaning.length; at += 2) raise(found, meaning[at]!, meaning[at + 1]!)
-  }
-  return found
-}
-
-function addMeaning(found: Map<number, number>, more: PathMeaning): Map<number, number> {
-  for (const [concept, weight] of more) raise(found, concept, weight)
-  return found
-}
-
-function raise(found: Map<number, number>, concept: number, weight: number): void {
-  if (weight > (found.get(concept) ?? 0)) found.set(concept, weight)
 }
 
 /** Declaration files beside their implementation; they repeat it. */
@@ -293,7 +244,9 @@ export function selectCandidates({ scores }: SearchStats): FileScore[] {
 
 /** Best first. Only those are put in order that are not below the last one. */
 function highest(scores: readonly FileScore[], of: (score: FileScore) => number, count: number): FileScore[] {
-  const least = Float64Array.from(scores, of).sort().at(-count) ?? Number.NEGATIVE_INFINITY
+  const values = new Float64Array(scores.length)
+  for (const [at, score] of scores.entries()) values[at] = of(score)
+  const least = values.sort().at(-count) ?? Number.NEGATIVE_INFINITY
   const enough = scores.filter((score) => of(score) >= least)
   return enough.sort((a, b) => of(b) - of(a)).slice(0, count)
 }

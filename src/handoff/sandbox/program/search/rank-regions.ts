@@ -3,8 +3,9 @@
 
 import { type CodeRegion, type FileStructure, parseStructure } from './code-regions.js'
 import type { Corpus } from './corpus.js'
+import { nameMeaning } from './path-meaning.js'
 import type { Query } from './query.js'
-import { type FileScore, nameMeaning, type SearchStats, saturate } from './rank-files.js'
+import { type FileScore, type SearchStats, saturate } from './rank-files.js'
 import { weights } from './ranking-weights.js'
 import { meaningBits, meaningMask } from './scan-words.js'
 import { splitIdentifier } from './tokenize.js'

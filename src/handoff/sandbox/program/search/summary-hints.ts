@@ -1,7 +1,8 @@
 // Hints: the lines of code that the repository's summary points to. A hint raises a region that already ranks well; it adds no file.
 
+import { nameMeaning } from './path-meaning.js'
 import type { Query } from './query.js'
-import { nameMeaning, type SearchStats } from './rank-files.js'
+import type { SearchStats } from './rank-files.js'
 
 export interface Hint {
   path: string
