@@ -70,10 +70,11 @@ export function openBesideClaim(
     if (!isFirst) await claimed
     await beforeOpening(wanted)
   }
+  // A creation that was sent is not broken off: killing a sandbox that is known is surer than looking for one that may be made.
   const openAll = async (): Promise<OpenRun[]> => {
     await using opened = new AsyncDisposableStack()
     const open = await settleAll(
-      looking.runs.map((run) => openForReading({ ...looking, run }, wanted, claimed).then((one) => opened.use(one))),
+      looking.runs.map((run) => openForReading({ ...looking, run }, signal, claimed).then((one) => opened.use(one))),
     )
     opened.move()
     return open
