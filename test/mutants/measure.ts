@@ -18,7 +18,7 @@ export interface MeasuredGuard {
 }
 
 /** A change may make a test run for ever. Then the tests' process is ended, and the change counts as noticed. */
-const longestMs = (unchangedMs: number) => Math.round(30_000 + 10 * unchangedMs)
+const longestMs = (unchangedMs: number) => Math.round(120_000 + 10 * unchangedMs)
 
 /** One guard after the other. */
 export async function* measureGuards(
