@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{b as a,c as b,d as c}from"./chunk-IQK6OOYR.js";import"./chunk-QHR5X2IO.js";import"./chunk-EWRNTHMY.js";import"./chunk-2D7NTKTE.js";import"./chunk-S47XLQ25.js";import"./chunk-KHHE3U6X.js";import"./chunk-AKEUJ47Y.js";import"./chunk-PMGFCJA7.js";import"./chunk-YKBBMY7I.js";export{b as checkStaleness,c as checkStalenessByRuns,a as currentCitations};

@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{b as a,c as b}from"./chunk-X326Z4HP.js";import"./chunk-T6XPYJ7R.js";import"./chunk-DRQINF23.js";import"./chunk-H3VXM5VL.js";import"./chunk-VJ7VLWTR.js";import"./chunk-NDEPMOHQ.js";import"./chunk-QSJHUHHK.js";import"./chunk-NOVXCJOM.js";import"./chunk-KHHE3U6X.js";import"./chunk-AKEUJ47Y.js";import"./chunk-PMGFCJA7.js";import"./chunk-YKBBMY7I.js";export{a as heldCorrections,b as readOwnCorrections};

@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{d as a,e as b}from"./chunk-LYW4UY7W.js";import"./chunk-T6XPYJ7R.js";import"./chunk-H3VXM5VL.js";import"./chunk-STYNB6DA.js";import"./chunk-EWRNTHMY.js";import"./chunk-QSJHUHHK.js";import"./chunk-NOVXCJOM.js";import"./chunk-KHHE3U6X.js";import"./chunk-AKEUJ47Y.js";import"./chunk-PMGFCJA7.js";import"./chunk-YKBBMY7I.js";export{a as heldCorrections,b as readOwnCorrections};

@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{P as a,Q as b}from"./chunk-WQY2X5PQ.js";import"./chunk-RRDPO7JJ.js";import"./chunk-MRP7QX5A.js";import"./chunk-GO4HL74C.js";import"./chunk-H3VXM5VL.js";import"./chunk-VJ7VLWTR.js";import"./chunk-NDEPMOHQ.js";import"./chunk-QSJHUHHK.js";import"./chunk-NOVXCJOM.js";import"./chunk-4F7IUUGE.js";import"./chunk-KHHE3U6X.js";import"./chunk-AKEUJ47Y.js";import"./chunk-PMGFCJA7.js";import"./chunk-YKBBMY7I.js";export{b as generateComparison,a as refuseSame};

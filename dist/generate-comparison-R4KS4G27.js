@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{P as a,Q as b}from"./chunk-SOMJYCDQ.js";import"./chunk-O6RBHWZ7.js";import"./chunk-XZKXYAGI.js";import"./chunk-GO4HL74C.js";import"./chunk-H3VXM5VL.js";import"./chunk-QHR5X2IO.js";import"./chunk-EWRNTHMY.js";import"./chunk-2D7NTKTE.js";import"./chunk-S47XLQ25.js";import"./chunk-4F7IUUGE.js";import"./chunk-KHHE3U6X.js";import"./chunk-AKEUJ47Y.js";import"./chunk-PMGFCJA7.js";import"./chunk-YKBBMY7I.js";export{b as generateComparison,a as refuseSame};
