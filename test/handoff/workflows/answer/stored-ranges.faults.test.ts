@@ -96,9 +96,11 @@ test.each<[string, (stack: LocalStack) => Drive['locate']]>([
   ['cannot be had', () => () => Promise.reject(new HandoffError('drive', 'There is none.'))],
   [
     'has expired',
-    ({ clouds }) =>
-      async () =>
-        `${clouds.drive.url}/expired`,
+    ({ context }) =>
+      async (path, signal) => {
+        const address = await context.ports.drive.locate(path, signal)
+        return address && `${address}0`
+      },
   ],
 ])(
   'a sandbox asks for an address itself where the host’s %s',
