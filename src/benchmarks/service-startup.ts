@@ -1,5 +1,5 @@
 // How quick the service is: what a refusal, a health check and a stored answer load and cost beside an empty function, what a first request
-// costs beside the two SDKs alone, how soon the first word comes beside its critical path, and two hundred questions at once.
+// costs beside the two SDKs alone, and two hundred questions at once.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { buildFunction, buildFunctions } from '../emulators/vercel/build.js'
 import { type RunningFunctions, startFunctions } from '../emulators/vercel/start.js'
 import { type Cold, coldImport, coldRun } from './cold-process.js'
 import { timeEntryPoints } from './entry-points.js'
-import { ask, firstWord, type ServiceBed, startBed } from './service-fixture.js'
+import { ask, type ServiceBed, startBed } from './service-fixture.js'
 
 const runs = 12
 const say = (text: string) => process.stdout.write(`${text}\n`)
@@ -27,7 +27,6 @@ export async function benchService(): Promise<ServiceLine[]> {
   try {
     const lines = [...(await benchStart(bed, built.directory, folder)), ...(await benchCold(bed, built.directory))]
     lines.push(...(await benchEntryPoints(bed)))
-    lines.push(await benchFirstWord(bed))
     lines.push(...(await benchMany(bed)))
     for (const { what, value, most } of lines) {
       const judged = most === undefined ? 'beside' : value <= most ? 'within' : 'OVER  '
@@ -172,18 +171,6 @@ async function benchEntryPoints(bed: ServiceBed): Promise<ServiceLine[]> {
     value: beside(name),
     most: 1.2,
   }))
-}
-
-async function benchFirstWord(bed: ServiceBed): Promise<ServiceLine> {
-  const takeBack = bed.slow()
-  const ratios: number[] = []
-  for (let round = 0; round < 5; round += 1) {
-    const { total, path } = await firstWord(bed, `What comes first, time ${round}?`)
-    say(`first word after ${total.toFixed(0)} ms; its critical path ${path.toFixed(0)} ms`)
-    ratios.push(total / path)
-  }
-  takeBack()
-  return { what: 'first word beside its critical path', value: smallest(ratios), most: 1.1 }
 }
 
 const questionsAtOnce = 200
