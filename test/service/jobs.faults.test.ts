@@ -371,9 +371,11 @@ describe('comments', () => {
   afterAll(() => closeAfterJobs(instance), 120_000)
 
   test('a comment whose job is delivered twice has one answer', async () => {
+    const earlier = here.queues.deliveries.length
     expect((await deliver('/ask What is answered once?')).status).toBe(202)
     await until('the answer', () => comments().some(({ body }) => body.includes('state=done')), 20_000)
     await until('its job is over', () => here.queues.messages().length === 0)
+    await until('its delivery is over', () => here.queues.deliveries.length > earlier)
     const seen = here.queues.deliveries.length
     const delivery = here.queues.deliveries.at(-1)!
     const before = here.machines()
