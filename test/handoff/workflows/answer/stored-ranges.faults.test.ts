@@ -92,8 +92,8 @@ test('ranges are read from the address that the host has when the sandbox is the
   expect(new Set(ranges.map(({ path }) => path.replace(/\?.*/, '')))).toEqual(new Set(given))
 }, 60_000)
 
-test.each<[string, (stack: LocalStack) => Drive['locate']]>([
-  ['cannot be had', () => () => Promise.reject(new HandoffError('drive', 'There is none.'))],
+test.each<[string, (stack: LocalStack) => Drive['locate'], refused: boolean]>([
+  ['cannot be had', () => () => Promise.reject(new HandoffError('drive', 'There is none.')), false],
   [
     'has expired',
     ({ context }) =>
@@ -101,13 +101,15 @@ test.each<[string, (stack: LocalStack) => Drive['locate']]>([
         const address = await context.ports.drive.locate(path, signal)
         return address && `${address}0`
       },
+    true,
   ],
 ])(
   'a sandbox asks for an address itself where the host’s %s',
-  async (_, locate) => {
+  async (_, locate, refused) => {
     await using here = await sealed()
     const { printed, ranges } = await ask(here.stack, here.run, locate(here.stack))
     expect(printed).not.toContain('"unpack"')
+    expect(ranges.some(({ status }) => status >= 400)).toBe(refused)
     expect(ranges.some(({ status }) => status === 206)).toBe(true)
   },
   60_000,

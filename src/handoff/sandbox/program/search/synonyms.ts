@@ -57,17 +57,23 @@ syntax grammar ast; bytecode opcode instruction; stack frame backtrace; scope na
 quiet silent suppress mute; suppress ignore disable; confirm prompt ask; prompt input question; autocomplete completion; nested embedded inner;
 cross origin site; concurrent async; vote election; redirect alias; conflict collision clash`
 
-/** By stem: the other words of its groups. */
-const synonyms = new Map<string, Set<string>>()
-for (const group of groups.split(';')) {
-  const words = group.trim().split(/\s+/)
-  for (const word of words) {
-    const others = synonyms.get(stem(word)) ?? new Set()
-    synonyms.set(stem(word), others)
-    for (const other of words) if (other !== word) others.add(other)
-  }
-}
+/** By stem: the other words of its groups. Made for the first question, so that the program without questions has none of it. */
+let synonyms: Map<string, Set<string>> | undefined
 
 export function synonymsOf(word: string): Iterable<string> {
+  synonyms ??= readGroups()
   return synonyms.get(stem(word)) ?? []
+}
+
+function readGroups(): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>()
+  for (const group of groups.split(';')) {
+    const words = group.trim().split(/\s+/)
+    for (const word of words) {
+      const others = found.get(stem(word)) ?? new Set()
+      found.set(stem(word), others)
+      for (const other of words) if (other !== word) others.add(other)
+    }
+  }
+  return found
 }
