@@ -98,9 +98,10 @@ test('an error in the middle of the stream ends the timeline and what was writte
 
 test('a connection lost on the way: the page looks for the answer and finds it', async () => {
   const page = await desk.visitRun()
-  desk.service.script.play = async ({ send, response, pause }) => {
+  desk.service.script.play = async ({ send, response }) => {
     send('status', { state: 'accepted', id: someAnswer()['id'], run: someAnswer()['run'] })
-    await pause(30)
+    send('token', { text: 'The token' })
+    await newest(page).locator('.words').getByText('The token').waitFor()
     desk.service.script.answers.unshift(someAnswer())
     response.destroy()
   }

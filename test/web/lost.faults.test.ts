@@ -198,9 +198,10 @@ test('what failed for a reason of its own is not asked again', async () => {
 
 test('what is broken off before the question was taken is said as it is, with the number to name', async () => {
   const page = await desk.visitRun()
-  playInTurn(async ({ send, response, pause }) => {
+  playInTurn(async ({ send, response }) => {
     send(...status('looking', { requestId: 'req-early' }))
-    await pause(30)
+    send(...status('step', { step: 'look up', at: 0 }))
+    await headline(page).getByText('Look up the run').waitFor()
     response.destroy()
   })
   await ask(page, question)
