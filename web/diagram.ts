@@ -33,16 +33,28 @@ export function renderDiagram({ nodes, edges }: DiagramData, link: CheckLink): S
   for (const { from, to, imports, path, line, url } of sound) {
     const words = `${nodes[from]!.path} imports ${nodes[to]!.path} in ${plural(imports, 'file')}, for example ${path}:${line}`
     const curve = svg('path', { d: curveBetween(boxes[from]!, boxes[to]!), 'stroke-width': 1 + (2 * imports) / most })
-    picture.append(linked(link(url), words, { class: 'edge', tabindex: -1 }, curve))
+    const ends = { class: 'edge', tabindex: -1, 'data-from': from, 'data-to': to }
+    picture.append(linked(link(url), words, ends, curve))
   }
   for (const [index, { path, files, url }] of nodes.entries()) {
     const { x, y, width } = boxes[index]!
     const frame = svg('rect', { x, y, width, height: boxHeight, rx: 6 })
     const label = svg('text', { x: x + width / 2, y: y + boxHeight / 2 + 5, 'text-anchor': 'middle' })
     label.textContent = shorten(path)
-    picture.append(linked(link(url), `${path}, ${plural(files, 'file')}`, { class: 'node' }, frame, label))
+    const node = linked(link(url), `${path}, ${plural(files, 'file')}`, { class: 'node' }, frame, label)
+    for (const event of ['pointerenter', 'focus']) node.addEventListener(event, () => markEdges(picture, index))
+    for (const event of ['pointerleave', 'blur']) node.addEventListener(event, () => markEdges(picture))
+    picture.append(node)
   }
   return picture
+}
+
+/** Marks the lines from and to a node, which the style sheet brings forward; without a node, none. */
+function markEdges(picture: SVGSVGElement, node?: number): void {
+  for (const edge of picture.querySelectorAll<SVGElement>('.edge')) {
+    const { from, to } = edge.dataset
+    edge.classList.toggle('near', node !== undefined && [from, to].includes(String(node)))
+  }
 }
 
 const shorten = (path: string) => (path.length <= 34 ? path : `…${path.slice(-33)}`)

@@ -326,3 +326,22 @@ test('without a browser the tests say how to get one, and fail where one is requ
   expect(await startBrowser('', false)).toBeUndefined()
   await expect(startBrowser('', true)).rejects.toThrow(howToGet)
 })
+
+test('a directory of the diagram brings the lines from and to it forward', async () => {
+  const edge = (from: number, to: number) => ({ from, to, imports: 1, path: 'a.ts', line: 1, url: null })
+  desk.service.script.diagram = {
+    nodes: ['a/', 'b/', 'c/'].map((path) => ({ path, files: 1, url: 'https://github.com/octo/tools/tree/abc/a' })),
+    edges: [edge(0, 1), edge(1, 2), edge(0, 2)],
+    edgesLeftOut: 0,
+  }
+  const page = await desk.visitRun()
+  const near = () => page.locator('.diagram .edge.near title').allTextContents()
+  const node = (name: string) => page.locator('.diagram .node').filter({ hasText: name })
+  expect(await near()).toEqual([])
+  await node('c/').hover()
+  expect((await near()).map((words) => words.slice(0, 13))).toEqual(['b/ imports c/', 'a/ imports c/'])
+  await page.getByLabel('Your question').hover()
+  expect(await near()).toEqual([])
+  await node('b/').focus()
+  expect((await near()).map((words) => words.slice(0, 13))).toEqual(['a/ imports b/', 'b/ imports c/'])
+})

@@ -155,7 +155,7 @@ const refuse = () =>
   })
 
 const noAccess = () =>
-  problem(403, 'Forbidden', {
+  problem(403, 'Not allowed', {
     detail: 'You may not read this repository on GitHub.',
     next: 'Ask its owner for access.',
     code: 'forbidden',

@@ -56,16 +56,16 @@ export const statusByCode: Record<string, number> = {
 }
 
 const titles: Record<number, string> = {
-  400: 'Bad request',
+  400: 'The request is not valid',
   401: 'Not authenticated',
-  403: 'Forbidden',
+  403: 'Not allowed',
   404: 'Not found',
   405: 'Method not allowed',
-  406: 'Not acceptable',
-  409: 'Conflict',
-  413: 'Too large',
-  415: 'Unsupported media type',
-  422: 'Unprocessable',
+  406: 'No reply in this format',
+  409: 'Not possible now',
+  413: 'The request is too large',
+  415: 'Not JSON',
+  422: 'The key stands for another question',
   429: 'Too many requests',
   500: 'Internal error',
   501: 'Not implemented',

@@ -26,7 +26,7 @@ const messages: Record<
   'method-not-allowed': { status: 405, title: 'Method not allowed', detail: 'No address here takes this method.' },
   'payload-too-large': {
     status: 413,
-    title: 'Too large',
+    title: 'The request is too large',
     detail: `The body may have ${maximumBodyBytes.toLocaleString('en-US')} bytes.`,
   },
   timeout: { status: 504, title: 'Out of time', detail: 'The request took longer than it may.', wait: 10 },
