@@ -16,7 +16,7 @@ import { recordOutput } from './support/record-program.js'
 import { refusal } from './support/refusal.js'
 import { type Files, makeRepository, type TestRepository } from './support/repository.js'
 import { runProgram } from './support/run-program.js'
-import { type ScriptedProgram, startScriptedProgram } from './support/scripted-program.js'
+import { ampleWaitMs, type ScriptedProgram, startScriptedProgram } from './support/scripted-program.js'
 
 const name = 'octo/clocks'
 const question = 'How does tellTime know the zone?'
@@ -102,7 +102,7 @@ function once(model: string): Promise<Done> {
 }
 
 const withModel = (settings: Record<string, string>) =>
-  both({ ...stack.makeContext(settings), program: sandboxProgram.patient })
+  both({ ...stack.makeContext(settings), program: sandboxProgram.program(ampleWaitMs) })
 
 async function both(context: AppContext): Promise<Done> {
   const commit = stack.commit(name, repository.head)

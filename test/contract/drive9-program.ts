@@ -229,7 +229,10 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         expect(await a.drain()).toMatchObject({ ok: true })
         const files = a.server.tree('/run').filter(({ isDirectory }) => !isDirectory)
         expect(files.map(({ path }) => path)).toEqual(['/run/marker.txt', '/run/z/1', '/run/z/4', '/run/z/b/2'])
-        expect([a.sent('POST', /rename/).length, a.sent('DELETE', /./).length]).toEqual([1, 1])
+        expect(a.sent('POST', /rename/)).toHaveLength(1)
+        // A busy machine sends the removal of the file before that of its folder.
+        const removed = a.sent('DELETE', /./).map(({ path }) => path.split('/run/')[1]?.split('?')[0])
+        expect(['c', 'c/3 c']).toContain(removed.join(' '))
       })
 
       test('brings large files in both directions as they are, and links as links', async () => {
@@ -382,9 +385,10 @@ export function programContract(title: string, program: ProgramUnderTest): void 
       test('a file that was given up arrives when it is written again', async () => {
         await using a = await machine(program)
         await a.mount()
-        a.server.rule({ method: 'PUT', times: 5, fault: { kind: 'reset' } })
+        const forgive = a.server.rule({ method: 'PUT', fault: { kind: 'reset' } })
         await a.files.write('late', 'first')
         expect((await a.drain()).ok).toBe(false)
+        forgive()
         await a.files.write('late', 'second')
         expect(await a.drain()).toMatchObject({ ok: true })
         expect(a.text('/run/late')).toBe('second')

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FaultProxy } from './fault-proxy.js'
 import type { Scenario, TestProcess } from './scenario.js'
+import { ampleWaitMs } from './scripted-program.js'
 import type { ScriptedStack } from './scripted-stack.js'
 
 const here = import.meta.dirname
@@ -18,7 +19,7 @@ export async function askInChild(asked: {
 }): Promise<{ killed: boolean }> {
   const { stack, place, proxy, question, killAt } = asked
   const program = join(stack.clouds.sandboxes.directory, 'program-text.mjs')
-  writeFileSync(program, await stack.sandboxProgram.patient())
+  writeFileSync(program, await stack.sandboxProgram.program(ampleWaitMs)())
   const request = place.ask({ proxy } as TestProcess, question)
   const child = spawn(
     process.execPath,

@@ -31,9 +31,15 @@ export async function recordSummary(
   const { clouds } = wiring
   remote.serve(place.name, repository.directory)
   const url = { sandboxes: clouds.sandboxes.url, drive: clouds.drive.url, inside: clouds.drive.url }
-  const context = connectThrough(wiring, { ...url, model: clouds.model.url, git: remote.url }, realProgram, true, {
-    offset: 0,
-  })
+  const context = connectThrough(
+    wiring,
+    { ...url, model: clouds.model.url, git: remote.url },
+    realProgram,
+    'production',
+    {
+      offset: 0,
+    },
+  )
   const heard: ProgramRecord[] = []
   context.ports.sandboxes = recordOutput(context.ports.sandboxes, (record) => heard.push(record))
   const at = { context, proxy: { url: { git: remote.url } } } as TestProcess

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { inject } from 'vitest'
 import type { ProgramTask } from '../../src/handoff/domain/sandbox-protocol.js'
 import type { ProgramRecord } from '../../src/handoff/domain/sandbox-protocol-decoder.js'
-import { type Caller, makeCaller, patient } from './scripted-program.js'
+import { ampleWaitMs, type Caller, makeCaller } from './scripted-program.js'
 
 interface Recording {
   output: string
@@ -100,7 +100,7 @@ async function serve(socket: Socket, { searchFor }: RepeatedProgramsOptions) {
     call.task = { ...asked, search: { ...asked.search, question: searchFor, terms: [], earlier: [] } }
   const place = join(inject('recordings'), `${keyOf(call)}.json`)
   const recording = existsSync(place) ? (JSON.parse(readFileSync(place, 'utf8')) as Recording) : undefined
-  const drive = makeCaller(call.task.mount, call.key, patient, stop.signal)
+  const drive = makeCaller(call.task.mount, call.key, ampleWaitMs, stop.signal)
   if (recording && (await succeeds(repeat(recording, call, drive))))
     return void socket.end(`repeat\n${recording.output}`)
   if (call.task !== asked) socket.write(`task\n${JSON.stringify(call.task)}\0`)

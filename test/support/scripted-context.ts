@@ -1,4 +1,4 @@
-// `connect` for quick contexts: the same clients, with short waits and a clock that jumps. A patient context waits as production does.
+// `connect` for quick contexts: the same clients, with other waits and a clock that jumps; or with those of production.
 
 import type { Clouds } from '../../src/emulators/start-all.js'
 import { makeDrive } from '../../src/handoff/clients/drive9/client.js'
@@ -21,26 +21,29 @@ export interface Wiring {
   events: RunEvent[]
 }
 
-const hasty = {
-  drive: { answerMs: 500, silenceMs: 500, pauseMs: 1, tries: 3, settingUpMs: 2_500 },
-  requestTimeoutMs: 600,
-  firstTextMs: 500,
-  betweenTextMs: 500,
-}
+/** How long a process waits for a reply. Its pauses between tries are short. */
+const hasty = (answerMs: number) => ({
+  drive: { answerMs, silenceMs: answerMs, pauseMs: 1, tries: 3, settingUpMs: 5 * answerMs },
+  requestTimeoutMs: answerMs + 100,
+  textMs: answerMs,
+})
+
+export type Waits = 'short' | 'ample' | 'production'
 
 /** `connect`, with its waits. */
 export function connectThrough(
   { clouds, events }: Wiring,
   url: Record<CloudName, string>,
   program: AppContext['program'],
-  patient: boolean,
+  waits: Waits,
   time: { offset: number },
 ): AppContext {
   const clock = manualClock({ start: Date.now(), jump: true })
+  const short = waits === 'production' ? undefined : hasty(waits === 'short' ? 500 : 10_000)
   const drive = makeDrive({
     server: url.drive,
     key: clouds.drive.ownerKey,
-    ...(patient ? {} : { times: hasty.drive, clock }),
+    ...(short ? { times: short.drive, clock } : {}),
   })
   const emit = (event: RunEvent) => void events.push(event)
   return {
@@ -51,7 +54,7 @@ export function connectThrough(
         apiUrl: url.sandboxes,
         sandboxUrl: url.sandboxes,
         onNotice: (text) => emit({ type: 'notice', text }),
-        ...(patient ? {} : { requestTimeoutMs: hasty.requestTimeoutMs }),
+        ...(short ? { requestTimeoutMs: short.requestTimeoutMs } : {}),
       }),
       // A sandbox outlives the process that opened it, so it has a way of its own.
       drive: { ...drive, server: url.inside },
@@ -61,11 +64,11 @@ export function connectThrough(
           baseUrl: `${url.model}/v1`,
           name: clouds.model.name,
           contextTokens: 128_000,
-          ...(patient ? {} : { firstTextMs: hasty.firstTextMs, betweenTextMs: hasty.betweenTextMs, clock }),
+          ...(short ? { firstTextMs: short.textMs, betweenTextMs: short.textMs, clock } : {}),
         }),
         Object.values(keysOf(clouds)),
       ),
-      git: makeGitHost(patient ? {} : { requestMs: 500, clock }),
+      git: makeGitHost(short ? { requestMs: short.textMs, clock } : {}),
       // Questions that end within seconds never renew a lease.
       clock: { now: () => Date.now() + time.offset, sleep: systemClock.sleep },
       uniqueId,

@@ -24,9 +24,8 @@ export interface ScriptedProgram extends AsyncDisposable {
   can(canned: (before: RecordedRun) => RecordedRun): RecordedRun
   /** To come first on the PATH of the sandboxes. */
   folder: string
-  program: () => Promise<string>
-  /** The same, but without a short timeout: for workflows without faults on a busy machine. */
-  patient: () => Promise<string>
+  /** The program, with the time that it waits for each reply. */
+  program(waitMs: number): () => Promise<string>
 }
 
 export async function startScriptedProgram(): Promise<ScriptedProgram> {
@@ -38,7 +37,6 @@ export async function startScriptedProgram(): Promise<ScriptedProgram> {
   const { port } = server.address() as AddressInfo
   writeFileSync(join(folder, 'node'), script, { mode: 0o755 })
   writeFileSync(join(folder, 'drive9'), mountScript, { mode: 0o755 })
-  const text = (waitMs: number) => `// quick ${port} ${waitMs}\n`
   return {
     can(change) {
       const before = canned
@@ -46,8 +44,7 @@ export async function startScriptedProgram(): Promise<ScriptedProgram> {
       return before
     },
     folder,
-    program: async () => text(800),
-    patient: async () => text(patient),
+    program: (waitMs) => async () => `// quick ${port} ${waitMs}\n`,
     async [Symbol.asyncDispose]() {
       rmSync(folder, { recursive: true, force: true })
       await new Promise((resolve) => server.close(resolve))
@@ -55,7 +52,8 @@ export async function startScriptedProgram(): Promise<ScriptedProgram> {
   }
 }
 
-export const patient = 30_000
+/** Enough on a busy machine. */
+export const ampleWaitMs = 30_000
 
 const script = `#!/bin/bash
 read -r _ quick port wait < program.mjs

@@ -11,7 +11,7 @@ import { realProgram, recordSummary } from './record-program.js'
 import { type Files, makeRepository, type TestRepository } from './repository.js'
 import type { PlannedProcess, Scenario, TestProcess } from './scenario.js'
 import { connectThrough, type Wiring } from './scripted-context.js'
-import { type ScriptedProgram, startScriptedProgram } from './scripted-program.js'
+import { ampleWaitMs, type ScriptedProgram, startScriptedProgram } from './scripted-program.js'
 import { leaksOf } from './secrets.js'
 
 export interface ScriptedStack extends AsyncDisposable {
@@ -53,6 +53,10 @@ export const manyFiles = (count: number): Files =>
   )
 /** Every kind of file. */
 export const withLink: Files = { ...smallRepository, 'docs/tools.md': { symlink: '../README.md' } }
+/** Some faults end with a deadline only. Without one of them deadlines are ample, so that a busy machine meets none. */
+const hasEndlessFault = ({ faults = [], breaking }: PlannedProcess) =>
+  breaking !== undefined ||
+  faults.some(({ fault }) => ['hangs', 'is late', 'dies before', 'dies after'].includes(fault))
 /** The emulated drive9 program waits as often as the real one, for a much shorter time. */
 const shortDriveWaits = { E2B_DRIVE9_LOCAL_TIME_SCALE: '0.02' }
 
@@ -107,11 +111,12 @@ export async function startScriptedStack(options: ScriptedStackOptions = {}): Pr
     async process(plan = {}) {
       const proxy = await startFaultProxy({ targets, ...plan })
       const clock = { offset: 0 }
+      const isShort = !plan.patient && hasEndlessFault(plan)
       const context = connectThrough(
         wiring,
         proxy.url,
-        plan.real ? realProgram : plan.patient ? sandboxProgram.patient : sandboxProgram.program,
-        plan.patient === true,
+        plan.real ? realProgram : sandboxProgram.program(isShort ? 800 : ampleWaitMs),
+        plan.patient ? 'production' : isShort ? 'short' : 'ample',
         clock,
       )
       return {
