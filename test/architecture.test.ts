@@ -32,7 +32,7 @@ const layers: Layer[] = [
   },
   {
     name: 'context',
-    holds: /^src\/handoff\/(create-)?context\.ts$/,
+    holds: /^src\/handoff\/(create-(read-)?)?context\.ts$/,
     mayImport: ['clients', 'domain', 'util', 'workflows', 'store', 'sandbox', 'context'],
     reason: 'only here are clients created from settings',
   },

@@ -2,8 +2,9 @@
 
 import { isAbsolute, join } from 'node:path'
 import { buildTemplate, findTemplate } from '../handoff/clients/e2b/build-template.js'
+import { parseDriveSettings } from '../handoff/domain/drive-settings.js'
 import { exampleModel } from '../handoff/domain/model-prices.js'
-import { parseDriveSettings, parseSandboxSettings, parseSettings } from '../handoff/domain/settings.js'
+import { parseSandboxSettings, parseSettings } from '../handoff/domain/settings.js'
 import { settingTable } from '../handoff/domain/settings-reference.js'
 import { createContext, HandoffError, isHandoffError, makeDrive, makeSandboxes } from '../handoff/index.js'
 import { fetchText } from '../handoff/util/http.js'

@@ -2,7 +2,7 @@
 
 import type { Depth } from './domain/answers/depth.js'
 import type { Prices } from './domain/model-prices.js'
-import type { Journal, Ports } from './domain/ports.js'
+import type { Journal, Model, Ports } from './domain/ports.js'
 import type { LoadProgram } from './sandbox/run-program.js'
 import type { Budgets } from './store/caller-budgets.js'
 import type { Admission } from './workflows/answer/admission.js'
@@ -49,6 +49,12 @@ export interface AppContext {
 export interface ReadContext {
   ports: Pick<Ports, 'drive' | 'git' | 'clock'>
   root: string
+}
+
+/** What finding an answer takes. What a question needs that is not answered yet is created for it. */
+export interface LookupContext extends ReadContext {
+  ports: ReadContext['ports'] & Pick<Ports, 'uniqueId' | 'emit'> & { model: Pick<Model, 'name'> }
+  limits: Pick<AppContext['limits'], 'depth'>
 }
 
 /** What a sandbox may reach. */

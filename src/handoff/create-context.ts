@@ -1,14 +1,13 @@
-// Creates the clients from the settings. No other file of the product knows which client implements which interface. Does no input or output: SDKs, and
-// clients that not every question needs, are loaded when their first call needs them.
-import { randomBytes } from 'node:crypto'
+// Creates the clients from the settings. Only this file and create-read-context.ts know which client implements which interface. Does no input or
+// output: SDKs, and clients that not every question needs, are loaded when their first call needs them.
 import { makeDrive } from './clients/drive9/client.js'
 import type { ClientSettings } from './clients/e2b/sdk-calls.js'
-import type { GitHostConfig } from './clients/git/ls-remote.js'
 import { makeModel } from './clients/openai/client.js'
 import { systemClock } from './clients/system-clock.js'
-import type { AppContext, ReadContext } from './context.js'
+import type { AppContext } from './context.js'
+import { createReadContext, gitLater, uniqueId } from './create-read-context.js'
 import { withoutInvisible } from './domain/markdown/clean-text.js'
-import type { Clock, GitHost, Journal, Model, ModelReply, ModelRequest, Sandboxes } from './domain/ports.js'
+import type { Clock, Journal, Model, ModelReply, ModelRequest, Sandboxes } from './domain/ports.js'
 import type { RunEvent } from './domain/run-events.js'
 import { makeRedactor, makeStreamRedactor } from './domain/secrets/redactor.js'
 import type { Settings } from './domain/settings.js'
@@ -59,12 +58,6 @@ export function createContext(settings: Settings, wiring: Wiring): AppContext {
   }
 }
 
-/** For work that reads run directories and nothing else. */
-export function createReadContext({ server, apiKey, objectHosts, root }: Settings['drive']): ReadContext {
-  const drive = makeDrive({ server, key: apiKey, hosts: objectHosts })
-  return { ports: { drive, git: gitLater({}), clock: systemClock }, root }
-}
-
 /** For `/correct`, which writes one file and a note in the journal. */
 export function createCorrectContext(
   drive: Settings['drive'],
@@ -100,11 +93,6 @@ function journalLater(settings: { server: string; key: string }): Journal {
   }
 }
 
-function gitLater(config: GitHostConfig): GitHost {
-  const gitHost = lazy(async () => (await import('./clients/git/ls-remote.js')).makeGitHost(config))
-  return { heads: async (...call) => (await gitHost()).heads(...call) }
-}
-
 // Redacts what a model is sent and what it replies. A repository may contain one of our keys, and a model may know one from elsewhere.
 // Replies are stored and shown. Later steps remove invisible characters, so they are removed before the search: they could split a key.
 
@@ -130,13 +118,4 @@ export function guardModel(model: Model, secrets: readonly string[]): Model {
 
   const redactedReply = (reply: ModelReply): ModelReply => ({ ...reply, text: redact(withoutInvisible(reply.text)) })
   return { ...model, complete }
-}
-
-/** Ids that sort by time: nine base-36 digits of milliseconds, then sixty-four random bits. Lowercase letters and digits only. */
-export function uniqueId(): string {
-  const time = Date.now().toString(36).padStart(9, '0')
-  const chance = BigInt(`0x${randomBytes(8).toString('hex')}`)
-    .toString(36)
-    .padStart(13, '0')
-  return `${time}${chance}`
 }

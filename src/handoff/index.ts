@@ -8,24 +8,24 @@ export type { GitHubSignIn } from './clients/github/user-sign-in.js'
 export { makeOidcVerifier, type OidcVerifier } from './clients/github/verify-oidc.js'
 export { isSigned } from './clients/github/webhook-signature.js'
 export { systemClock } from './clients/system-clock.js'
-export type { AppContext, ReadContext } from './context.js'
-export { createContext, createCorrectContext, createReadContext } from './create-context.js'
+export type { AppContext, LookupContext, ReadContext } from './context.js'
+export { createContext, createCorrectContext } from './create-context.js'
+export { createReadContext } from './create-read-context.js'
 export type { AnswerRecord, Citation, CompletedAnswer } from './domain/answer.js'
+export { type AnswerData, answerData } from './domain/answers/answer-data.js'
 export { summaryMarker, writeAnswerMarker } from './domain/answers/comment-marker.js'
 export { type Depth, depthNamed, depths } from './domain/answers/depth.js'
 export {
+  type AskCommand,
   type AskEvent,
   commentEvents,
+  parseAskCommand,
   readAskEvent,
   type Target as AskTarget,
 } from './domain/answers/parse-ask-comment.js'
 export { type AnswerPlace, permalink } from './domain/answers/permalinks.js'
-export { type AskCommand, longestQuestion, parseAskCommand, parseQuestion } from './domain/answers/question.js'
-export {
-  type AnswerData,
-  answerData,
-  answerMarkdown,
-} from './domain/answers/render-answer.js'
+export { longestQuestion, parseQuestion } from './domain/answers/question.js'
+export { answerMarkdown } from './domain/answers/render-answer.js'
 export { type ChangePart, changeParts } from './domain/change/change-parts.js'
 export { changeComment, changeSections, changeSize } from './domain/change/render-change.js'
 export { type CorrectCommand, parseCorrectCommand, type ShownCorrection } from './domain/corrections/correction.js'
@@ -35,7 +35,9 @@ export {
   correctionData,
   correctionsMarkdown,
   placeCorrections,
+  showCorrections,
 } from './domain/corrections/render-corrections.js'
+export { parseDriveSettings } from './domain/drive-settings.js'
 export {
   abortError,
   type ErrorCode,
@@ -68,17 +70,19 @@ export { makeRedactor } from './domain/secrets/redactor.js'
 export {
   missingSettings,
   parseDeadline,
-  parseDriveSettings,
   parseSettings,
   refuseImpossibleMix,
   type Settings,
+  secretsIn,
   wantsJournal,
 } from './domain/settings.js'
 export { knowledgeBundle, llmsText } from './domain/summary/render-context-files.js'
 export { summaryBlocks } from './domain/summary/summary-blocks.js'
+export { makeBudgets } from './store/caller-budgets.js'
 export { mapConcurrent } from './util/map-concurrent.js'
 export { retryAfterMs } from './util/retry.js'
 export type { Environment } from './util/setting-reader.js'
+export { makeAdmission } from './workflows/answer/admission.js'
 export { answerFound, answerQuestion } from './workflows/answer/answer-question.js'
 export {
   type AnswerRequest,

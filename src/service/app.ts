@@ -1,21 +1,10 @@
-// Creates the service from the environment, once per process. This file imports only what a stored answer needs; the rest of the product and the
-// SDKs are loaded on demand.
+// Creates the service from the environment, once per process. The product and the SDKs are loaded where they are first needed: a refusal needs none
+// of them, and a stored answer the small part of index-for-stored-answers.ts.
 import type * as Product from '../handoff/index.js'
-import {
-  createContext,
-  HandoffError,
-  isHandoffError,
-  lazy,
-  loadGitHubSignIn,
-  makeAdmission,
-  makeBudgets,
-  makeRedactor,
-  parseSettings,
-  secretsIn,
-} from '../handoff/index-for-stored-answers.js'
-import type { Environment } from '../handoff/util/setting-reader.js'
+import { lazy } from '../handoff/util/lazy.js'
+import { reportedAs } from '../handoff/util/reported-as.js'
 import type { RepositoryAccess } from './auth/repository-access.js'
-import { processEnvironment, redactLogWith, serviceSettings } from './define-function.js'
+import { processEnvironment, serviceSettings, writeLog } from './define-function.js'
 import type { ServiceSettings } from './settings.js'
 
 export interface App {
@@ -23,8 +12,12 @@ export interface App {
   /** The drive9 owner key, which signs jobs. */
   ownerKey: string
   product(): Promise<typeof Product>
-  /** Creates one context per model. Rejects with `missing-setting` when the service cannot answer. */
+  /** What reads run directories, and finds the stored answers of a model. */
+  lookup(model?: string): Promise<Product.LookupContext>
+  /** What answers questions, one context per model. Rejects with `missing-setting` when the service cannot answer. */
   context(model?: string): Promise<Product.AppContext>
+  /** What is left of the caller's day, as this process saw it last. */
+  budgetLeft(caller: string): ReturnType<Product.AppContext['budgets']['left']>
   verifier(): Promise<Product.OidcVerifier>
   /** Rejects when neither a token nor a GitHub App is set. */
   github(): Promise<Product.GitHub>
@@ -32,7 +25,7 @@ export interface App {
   signIn(): Promise<{ github: Product.GitHubSignIn; access: RepositoryAccess }>
   hasGitHub: boolean
   /** One line of JSON, without secrets. */
-  log(fields: Record<string, unknown>): void
+  log(fields: Record<string, unknown>): Promise<void>
 }
 
 /** Model retries while a caller waits: a service that asks for a longer pause counts as busy. */
@@ -43,36 +36,52 @@ async function searchProgram(): Promise<string> {
   return readFile(new URL('../../dist/sandbox-search.js', import.meta.url), 'utf8')
 }
 
-function createApp(environment: Environment): App {
+function createApp(): App {
+  const environment = processEnvironment()
   const settings = serviceSettings()
-  const secrets = secretsIn(environment)
-  const redact = makeRedactor(secrets)
-  redactLogWith(redact)
   const product = lazy(() => import('../handoff/index.js'))
-  const admission = makeAdmission(settings.limits)
-  const contexts = new Map<string, () => Promise<Product.AppContext>>()
+  let budgets: Product.AppContext['budgets'] | undefined
 
-  async function contextWith(model: string | undefined): Promise<Product.AppContext> {
-    const parsed = parsedSettings(environment)
-    const name = model ?? parsed.model.name
-    const created = createContext(
-      { ...parsed, model: { ...parsed.model, name, ...impatientModel } },
-      { program: searchProgram, emit: () => {}, secrets, redact },
-    )
-    await refuseImpossibleBudget(created, settings, product)
-    const drive = reportKeyRefusals(created.ports.drive, 'drive')
-    const budgets = makeBudgets(drive, created.root, settings.limits, created.ports.clock)
-    return { ...created, ports: { ...created.ports, drive }, admission, budgets }
-  }
+  const lookup = oncePerModel(async (model) => {
+    const { createLookupContext, parseLookupSettings } = await import('../handoff/index-for-stored-answers.js')
+    const parsed = operatorsMistake(() => parseLookupSettings(environment))
+    const context = createLookupContext({ ...parsed, model: model ?? parsed.model })
+    return { ...context, ports: { ...context.ports, drive: reportKeyRefusals(context.ports.drive, 'drive') } }
+  })
+
+  /** What the questions of all models share. */
+  const shared = lazy(async () => {
+    const { makeAdmission, makeBudgets, makeRedactor, parseSettings, secretsIn } = await product()
+    const parsed = operatorsMistake(() => parseSettings(environment))
+    const secrets = secretsIn(environment)
+    const wiring = { program: searchProgram, emit: () => {}, secrets, redact: makeRedactor(secrets) }
+    const { ports, root } = await lookup()
+    budgets = makeBudgets(ports.drive, root, settings.limits, ports.clock)
+    return { parsed, wiring, budgets, admission: makeAdmission(settings.limits) }
+  })
+
+  const context = oncePerModel(async (model) => {
+    const { createContext, budgetProblem } = await product()
+    const { parsed, wiring, ...limits } = await shared()
+    const { ports } = await lookup(model)
+    const name = ports.model.name
+    const created = createContext({ ...parsed, model: { ...parsed.model, name, ...impatientModel } }, wiring)
+    const { tokensPerDay, costPerDay } = settings.limits
+    if (tokensPerDay !== undefined || costPerDay !== undefined) {
+      const problem = budgetProblem(settings.limits, created.ports.model, created.prices)
+      if (problem) throw problem
+    }
+    return { ...created, ...limits, ports: { ...created.ports, drive: ports.drive } }
+  })
 
   async function createVerifier(): Promise<Product.OidcVerifier> {
-    const { makeOidcVerifier } = await product()
+    const { HandoffError, makeOidcVerifier } = await product()
     if (settings.oidc) return makeOidcVerifier(settings.oidc)
     throw new HandoffError('unauthorized', 'This service does not accept GitHub Actions jobs.')
   }
 
   async function createGitHub(): Promise<Product.GitHub> {
-    const { makeGitHub } = await product()
+    const { HandoffError, makeGitHub } = await product()
     const { apiUrl, serverUrl, token, app } = settings.github
     const credentials = app
       ? { appId: app.id, privateKey: app.privateKey }
@@ -89,6 +98,7 @@ function createApp(environment: Environment): App {
   }
 
   async function createSignIn() {
+    const { HandoffError, loadGitHubSignIn } = await import('../handoff/index-for-stored-answers.js')
     const [{ makeGitHubSignIn }, { makeRepositoryAccess }] = await Promise.all([
       loadGitHubSignIn(),
       import('./auth/repository-access.js'),
@@ -102,40 +112,33 @@ function createApp(environment: Environment): App {
     settings,
     ownerKey: environment['DRIVE9_API_KEY']?.trim() ?? '',
     product,
-    context(model) {
-      const key = model ?? ''
-      const known = contexts.get(key) ?? lazy(() => contextWith(model))
-      contexts.set(key, known)
-      return known()
-    },
+    lookup,
+    context,
+    budgetLeft: (caller) => budgets?.left(caller),
     verifier: lazy(createVerifier),
     github: lazy(createGitHub),
     signIn: lazy(createSignIn),
     hasGitHub: settings.github.token !== undefined || settings.github.app !== undefined,
-    log: (fields) => console.log(redact(JSON.stringify({ at: new Date().toISOString(), ...fields }))),
+    log: (fields) => writeLog({ at: new Date().toISOString(), ...fields }),
   }
 }
 
-/** Loads the product only when a budget is set, to compare it with the cost of one question. */
-async function refuseImpossibleBudget(
-  { ports, prices }: Product.AppContext,
-  { limits }: ServiceSettings,
-  product: App['product'],
-): Promise<void> {
-  if (limits.tokensPerDay === undefined && limits.costPerDay === undefined) return
-  const { budgetProblem } = await product()
-  const problem = budgetProblem(limits, ports.model, prices)
-  if (problem) throw problem
+/** A failure is forgotten: the next call tries again. */
+function oncePerModel<T>(make: (model: string | undefined) => Promise<T>): (model?: string) => Promise<T> {
+  const made = new Map<string | undefined, () => Promise<T>>()
+  return (model) => {
+    const known = made.get(model) ?? lazy(() => make(model))
+    made.set(model, known)
+    return known()
+  }
 }
 
-/** Reports an invalid setting as `missing-setting`, because it is the operator's mistake and not the caller's. */
-function parsedSettings(environment: Environment) {
+/** An invalid setting is the operator's mistake and not the caller's. */
+function operatorsMistake<T>(parse: () => T): T {
   try {
-    return parseSettings(environment)
+    return parse()
   } catch (error) {
-    if (!isHandoffError(error, 'invalid-input')) throw error
-    const { message, next } = error
-    throw new HandoffError('missing-setting', message, { cause: error, next })
+    throw reportedAs('missing-setting', error, 'invalid-input')
   }
 }
 
@@ -143,18 +146,12 @@ let created: App | undefined
 
 /** The app of this process. */
 export function getApp(): App {
-  created ??= createApp(processEnvironment())
+  created ??= createApp()
   return created
 }
 
 /** Wraps the client of a service: a rejected key of ours becomes an error of that service, and does not read as a rejected token of the caller. */
 function reportKeyRefusals<T extends object>(client: T, code: Product.ErrorCode): T {
-  const reported = (error: unknown) => {
-    const ours = isHandoffError(error, 'unauthorized') || isHandoffError(error, 'forbidden')
-    if (!ours) return error
-    const { message, next } = error
-    return new HandoffError(code, message, { cause: error, next })
-  }
   return new Proxy(client, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name)
@@ -163,7 +160,7 @@ function reportKeyRefusals<T extends object>(client: T, code: Product.ErrorCode)
         const result: unknown = Reflect.apply(value, target, parts)
         if (!(result instanceof Promise)) return result
         return result.catch((error: unknown) => {
-          throw reported(error)
+          throw reportedAs(code, error, 'unauthorized', 'forbidden')
         })
       }
     },

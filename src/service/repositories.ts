@@ -9,7 +9,7 @@ export async function visibleRepositories(app: App, caller: Caller, signal: Abor
     caller.repositories.some((pattern) => test(pattern.name, name.toLowerCase()))
   // A caller that may see one repository causes no read of the others.
   const { listRepositories } = await app.product()
-  const found = await listRepositories(await app.context(), host, signal, { leads: may(leads) })
+  const found = await listRepositories(await app.lookup(), host, signal, { leads: may(leads) })
   return mergeSpellings(await readable(found.filter(may(meets)), caller, app, signal))
 }
 

@@ -6,13 +6,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeAnswer, encodeAnswer } from '../../src/handoff/domain/answer.js'
 import { readAskMarker, writeAskMarker } from '../../src/handoff/domain/answers/comment-marker.js'
-import { readAskEvent } from '../../src/handoff/domain/answers/parse-ask-comment.js'
-import {
-  longestQuestion,
-  normaliseQuestion,
-  parseAskCommand,
-  parseQuestion,
-} from '../../src/handoff/domain/answers/question.js'
+import { parseAskCommand, readAskEvent } from '../../src/handoff/domain/answers/parse-ask-comment.js'
+import { longestQuestion, normaliseQuestion, parseQuestion } from '../../src/handoff/domain/answers/question.js'
 import { answerMarkdown } from '../../src/handoff/domain/answers/render-answer.js'
 import { HandoffError, isHandoffError } from '../../src/handoff/domain/errors.js'
 import { readFileTable } from '../../src/handoff/domain/file-table.js'

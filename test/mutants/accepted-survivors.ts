@@ -22,7 +22,7 @@ export const acceptedSurvivors: AcceptedSurvivors = {
       why: 'The address is a parsed one, which begins so.',
     },
   ],
-  'handoff/domain/answers/render-answer.ts': [
+  'handoff/domain/answers/answer-data.ts': [
     {
       code: '...(record.thread !== undefined && /^[0-9a-f]{32}$/.test(record.thread) ? { after: record.thread } : {}),',
       change:

@@ -27,7 +27,7 @@ export const guardFiles: Record<string, GuardFile[]> = {
       file: 'handoff/workflows/pull-request/check-permission.ts',
       tests: ['handoff/workflows/pull-request/check-permission'],
     },
-    inDomain('answers/parse-ask-comment', 'answers/comment-event'),
+    inDomain('answers/parse-ask-comment', 'answers/comment-event', 'answers/question'),
     {
       file: 'handoff/workflows/answer/resolve-run.ts',
       tests: ['handoff/workflows/which-run', 'handoff/workflows/answer/resolve-run'],
@@ -56,6 +56,7 @@ export const guardFiles: Record<string, GuardFile[]> = {
     },
   ],
   'comment rendering': [
+    inDomain('answers/answer-data', 'answers/render-answer'),
     inDomain('answers/render-answer', 'answers/render-answer'),
     inDomain('answers/permalinks', 'answers/permalinks'),
     inDomain('markdown/allowed-links', 'markdown/allowed-links'),
@@ -72,6 +73,7 @@ export const guardFiles: Record<string, GuardFile[]> = {
   seal: [
     inDomain('handoff-record', 'handoff-record'),
     inDomain('tombstone', 'tombstone'),
+    { file: 'handoff/store/find-sealed.ts', tests: ['handoff/store/publish-run'] },
     { file: 'handoff/store/publish-run.ts', tests: ['handoff/store/publish-run'] },
     { file: 'handoff/store/delete-run.ts', tests: ['handoff/store/delete-run'] },
     { file: 'handoff/store/run-access.ts', tests: ['handoff/store/run-access'] },

@@ -64,7 +64,7 @@ function onPlatform() {
     kept,
     reported: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>),
     ask: (handler: Handler) => {
-      const service = serve({ GET: handler }, { ...manner, log: (line) => void lines.push(line) })
+      const service = serve({ GET: handler }, { ...manner, log: (fields) => void lines.push(JSON.stringify(fields)) })
       return runInContext(context, () => service.fetch(new Request('http://service.example/api/x')))
     },
   }

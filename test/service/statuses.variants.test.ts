@@ -214,8 +214,12 @@ test('501: a run written by a newer handoff', async () => {
 })
 
 test('503: settings are missing, and the account has no more sandboxes', async () => {
-  const bare = await here.another({ LLM_API_KEY: '' })
-  expect(await problem(post(bare.url, good()))).toMatchObject({ status: 503, code: 'missing-setting' })
+  const bare = await here.another({ LLM_API_KEY: '', E2B_API_KEY: '' })
+  const stored = { ...good(), question: 'What is answered without keys?' }
+  expect(await problem(post(bare.url, stored))).toMatchObject({ status: 503, code: 'missing-setting' })
+  // What is stored needs drive9 and the name of the model only.
+  expect((await post(here.url, stored)).status).toBe(200)
+  expect(await post(bare.url, stored)).toMatchObject({ status: 200, body: { reused: true } })
   const { account } = here.stack.clouds.sandboxes
   const most = account.concurrentLimit
   account.concurrentLimit = 0

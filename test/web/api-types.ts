@@ -12,7 +12,7 @@ import type { Answer, FailedAnswer, ListedAnswer, PendingAnswer, Run } from '../
 type Is<Sent extends Read, Read> = Sent
 
 export type Compared = [
-  Is<ReturnType<typeof answerView>, Answer>,
+  Is<Awaited<ReturnType<typeof answerView>>, Answer>,
   Is<ReturnType<typeof listedAnswerView>, ListedAnswer>,
   Is<ReturnType<typeof failedView>, FailedAnswer>,
   Is<ReturnType<typeof pendingView>, PendingAnswer>,

@@ -125,11 +125,14 @@ export function encode(value: unknown): Uint8Array {
   return new TextEncoder().encode(`${JSON.stringify(value, null, 2)}\n`)
 }
 
+const versioned = read.object({ version: read.count })
+
 /** Checks the version before the other fields. Errors name the file and the problem. */
 export function decodeVersioned<T>(bytes: Uint8Array, shape: read.Decoder<T>, what: string): T {
   const text = new TextDecoder().decode(bytes)
   try {
-    const { version } = read.decodeJson(text, read.object({ version: read.count }))
+    const value = read.decodeJson(text, (parsed) => parsed)
+    const { version } = versioned(value, '')
     if (version !== 1) {
       throw new HandoffError(
         'unknown-version',
@@ -139,7 +142,7 @@ export function decodeVersioned<T>(bytes: Uint8Array, shape: read.Decoder<T>, wh
         },
       )
     }
-    return read.decodeJson(text, shape)
+    return shape(value, '')
   } catch (error) {
     if (!(error instanceof read.DecodeError)) throw error
     throw new HandoffError('corrupt', `${capital(what)} cannot be read: ${quote(error.message)}.`, {

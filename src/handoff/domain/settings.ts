@@ -3,15 +3,15 @@
 
 import { isLoopback } from '../util/http-url.js'
 import { type Environment, type SettingReader, settingReader } from '../util/setting-reader.js'
-import { withoutTrailingSlashes } from '../util/text.js'
 import { type Depth, depths } from './answers/depth.js'
+import { type DriveSettings, readDriveSettings, refuseMissing, strictly } from './drive-settings.js'
 import { HandoffError } from './errors.js'
 import { efforts, type ModelLimits } from './model-limits.js'
 import type { Prices } from './model-prices.js'
 
 export interface Settings {
   sandboxes: SandboxSettings
-  drive: { apiKey: string; server: string; root: string; objectHosts: string[] }
+  drive: DriveSettings
   model: ModelSettings
   cloneToken?: string | undefined
   /** Note seals, answers, corrections and removals in drive9's journal. */
@@ -65,12 +65,7 @@ export function missingSettings(environment: Environment): string[] {
 }
 
 export function parseSettings(environment: Environment): Settings {
-  const missing = missingSettings(environment)
-  if (missing.length > 0) {
-    throw new HandoffError('missing-setting', `These settings are missing: ${missing.join(', ')}.`, {
-      next: 'Each is explained in .env.example.',
-    })
-  }
+  refuseMissing(environment, requiredSettings)
   return strictly(environment, readSettings)
 }
 
@@ -84,22 +79,11 @@ export function wrongSettings(environment: Environment): Record<string, string> 
 /** The settings of E2B alone. */
 export const parseSandboxSettings = (environment: Environment) => strictly(environment, readSandboxSettings)
 
-/** The settings of drive9 alone. */
-export const parseDriveSettings = (environment: Environment) => strictly(environment, readDriveSettings)
-
 /** The deadline of a workflow in milliseconds. */
 export const parseDeadline = (environment: Environment) => strictly(environment, readDeadline)
 
 /** Whether the operator wants notes in drive9's journal. */
 export const wantsJournal = (environment: Environment) => strictly(environment, readJournal)
-
-function strictly<T>(environment: Environment, read: (reader: SettingReader) => T): T {
-  const reader = settingReader(environment)
-  const value = read(reader)
-  for (const [name, { form, next }] of Object.entries(reader.wrong))
-    throw new HandoffError('invalid-input', `${name} is not ${form}.`, { next })
-  return value
-}
 
 function readSettings(reader: SettingReader): Settings {
   const { text, amount, count, address, oneOf } = reader
@@ -136,19 +120,6 @@ function readSettings(reader: SettingReader): Settings {
 const readDeadline = ({ count }: SettingReader) => (count('HANDOFF_DEADLINE_SECONDS') ?? 900) * 1_000
 
 const readJournal = ({ oneOf }: SettingReader) => oneOf('HANDOFF_JOURNAL', ['true', 'false']) === 'true'
-
-function readDriveSettings({ text, address, read, list }: SettingReader): Settings['drive'] {
-  const usual = 'https://api.drive9.ai'
-  const form = 'a path such as /handoff, of letters, digits, dots and dashes'
-  return {
-    apiKey: text('DRIVE9_API_KEY') ?? '',
-    server: address('DRIVE9_SERVER', usual) ?? usual,
-    root: withoutTrailingSlashes(read('DRIVE9_ROOT', plainPath, form, 'Write it like /handoff.') ?? '/handoff'),
-    objectHosts: list('DRIVE9_OBJECT_HOSTS'),
-  }
-}
-
-const plainPath = (text: string) => (/^(\/(?!\.+(?:\/|$))[A-Za-z0-9._-]+)*\/?$/.test(text) ? text : undefined)
 
 function readSandboxSettings({ text, address, secureAddress, read }: SettingReader): SandboxSettings {
   const url = secureAddress('DRIVE9_BINARY_URL', publishedDrive9) ?? publishedDrive9

@@ -23,8 +23,10 @@ export const encodeTombstone = (mark: Tombstone): Uint8Array => encode(mark)
 
 /** The tombstone; undefined if the bytes are another file. */
 export function readTombstone(bytes: Uint8Array): Tombstone | undefined {
+  const value = read.parseJson(new TextDecoder().decode(bytes)) as { removed?: unknown } | null | undefined
+  if (value?.removed === undefined) return undefined
   try {
-    return read.decodeJson(new TextDecoder().decode(bytes), shape)
+    return shape(value, '')
   } catch (error) {
     if (error instanceof read.DecodeError) return undefined
     throw error

@@ -12,8 +12,7 @@ import { artifact } from '../domain/run.js'
 import { mapConcurrent } from '../util/map-concurrent.js'
 import { compareText } from '../util/text.js'
 import { readAtRevision, writeIfUnchanged } from './conditional-write.js'
-
-const recordLimit = 4_000_000
+import { answerPath, type RecordPlace, readAnswer, recordLimit } from './run-store.js'
 
 /** A claim of ours, and the revision that it was last seen at. */
 export interface Held {
@@ -25,21 +24,6 @@ type Claim =
   | { kind: 'held'; held: Held }
   | { kind: 'answered'; record: CompletedAnswer }
   | { kind: 'running'; record: ClaimedAnswer }
-
-/** Where a record is. */
-export interface RecordPlace {
-  drive: Drive
-  /** The run's directory. */
-  directory: string
-  id: string
-}
-
-const pathOf = ({ directory, id }: RecordPlace) => `${directory}/${artifact.answer(id)}`
-
-export async function readAnswer(place: RecordPlace, signal: AbortSignal): Promise<AnswerRecord | undefined> {
-  const bytes = await place.drive.read(pathOf(place), { maxBytes: recordLimit, signal })
-  return bytes === null ? undefined : decodeAnswer(bytes)
-}
 
 /** What to do with the current record: replace it, or leave it. */
 type Decision<T> = { result: T; write?: AnswerRecord }
@@ -63,7 +47,7 @@ async function decide<T>(
   for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
     const { result, write } = decision(record)
     if (!write) return { result, revision }
-    const written = await writeIfUnchanged(place.drive, pathOf(place), encodeAnswer(write), revision, signal)
+    const written = await writeIfUnchanged(place.drive, answerPath(place), encodeAnswer(write), revision, signal)
     if (written !== undefined) return { result, revision: written }
     ;({ record, revision } = await readKnown(place, signal))
   }
@@ -74,7 +58,7 @@ async function decide<T>(
 }
 
 async function readKnown(place: RecordPlace, signal: AbortSignal): Promise<Known> {
-  const { bytes, revision } = await readAtRevision(place.drive, pathOf(place), recordLimit, signal)
+  const { bytes, revision } = await readAtRevision(place.drive, answerPath(place), recordLimit, signal)
   return { record: bytes === null ? undefined : decodeAnswer(bytes), revision }
 }
 

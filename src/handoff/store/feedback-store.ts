@@ -4,8 +4,8 @@ import { decodeVersioned, encode } from '../domain/handoff-record.js'
 import type { Clock } from '../domain/ports.js'
 import { artifact } from '../domain/run.js'
 import * as read from '../util/decode.js'
-import type { RecordPlace } from './answer-store.js'
 import { optimisticFile } from './optimistic-file.js'
+import type { RecordPlace } from './run-store.js'
 
 export interface FeedbackCounts {
   useful: number

@@ -1,4 +1,4 @@
-// Makes a run visible, and finds the visible run of a commit.
+// Makes a run visible, and finds a run whose pointer is missing.
 //
 // The order of writing keeps a run from being half-visible: the artifacts, the write-ahead record, `handoff.json` (must not exist yet), the commit
 // pointer (must not exist, or be unchanged), then the refs. The record stays for a day. It vouches for the run as the pointer does: while a pointer is
@@ -17,7 +17,7 @@ import type { Drive, Ports } from '../domain/ports.js'
 import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
 import { isYoung, readTombstone, type Tombstone } from '../domain/tombstone.js'
 import { readAtRevision, writeIfUnchanged } from './conditional-write.js'
-import { readHandoff, readSealed, type SealedRun, sha256 } from './run-store.js'
+import { type FindOptions, readHandoff, readSealed, type SealedRun, sha256 } from './run-store.js'
 
 type Tools = Pick<Ports, 'drive' | 'clock'>
 
@@ -90,24 +90,16 @@ async function tryPointer(
   }
 }
 
-/**
- * The canonical run of a commit. Where its pointer is missing, or names a run that is gone, the newest run that a write-ahead record vouches for gets
- * the pointer. No sandbox can write a record, because records stand beside the pointers.
- */
-export async function findSealed(
+/** The newest run that a write-ahead record vouches for gets the pointer. No sandbox can write a record, because records stand beside the pointers. */
+export async function findByRecord(
   tools: Tools,
   place: Layout,
   sha: string,
   signal: AbortSignal,
-  options: {
-    expected?: RunId | undefined
-    /** Throws if the run must not become canonical. */
-    check?: (handoff: Handoff) => void
-    /** Finds such a run too, and leaves its pointer to those who may write. */
-    readOnly?: boolean
-  } = {},
+  options: FindOptions,
+  unreadable: unknown,
 ): Promise<SealedRun | undefined> {
-  const found = await readOrExplain(tools.drive, place, sha, signal, options.expected)
+  const found = unreadable === undefined ? { revision: 0 } : await explain(tools.drive, place, sha, signal, unreadable)
   if ('pointer' in found) return found
   const records = await readRecords(tools.drive, place, sha, signal)
   const newest = records.find(({ pointer }) => pointer.run !== found.brokenRun)
@@ -134,25 +126,27 @@ interface NotFound {
   error?: unknown
 }
 
-async function readOrExplain(
+/** A pointer that changed since it could not be followed is followed again. */
+async function explain(
   drive: Drive,
   place: Layout,
   sha: string,
   signal: AbortSignal,
-  expected: RunId | undefined,
+  unreadable: unknown,
 ): Promise<SealedRun | NotFound> {
+  let error = unreadable
   let brokenRun: RunId | undefined
   for (;;) {
+    const { bytes, revision } = await readAtRevision(drive, place.pointer(sha), sealLimit, signal)
+    if (bytes === null || readTombstone(bytes)) return { revision: 0 }
+    const { run } = decodePointer(bytes)
+    if (run === brokenRun) return { revision, brokenRun, error }
+    brokenRun = run
     try {
-      return (await readSealed(drive, place, sha, signal, expected)) ?? { revision: 0 }
-    } catch (error) {
-      if (!isHandoffError(error, 'corrupt')) throw error
-      const { bytes, revision } = await readAtRevision(drive, place.pointer(sha), sealLimit, signal)
-      if (bytes === null || readTombstone(bytes)) return { revision: 0 }
-      const { run } = decodePointer(bytes)
-      // A pointer that changed in between is read again.
-      if (run === brokenRun) return { revision, brokenRun, error }
-      brokenRun = run
+      return (await readSealed(drive, place, sha, signal)) ?? { revision: 0 }
+    } catch (again) {
+      if (!isHandoffError(again, 'corrupt')) throw again
+      error = again
     }
   }
 }

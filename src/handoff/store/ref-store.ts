@@ -5,17 +5,12 @@
 
 import { isHandoffError } from '../domain/errors.js'
 import { decodeRef, encodeRef, sealLimit } from '../domain/handoff-record.js'
-import type { Drive, Ports } from '../domain/ports.js'
+import type { Ports } from '../domain/ports.js'
 import { type Commit, type Layout, quote } from '../domain/run.js'
 import { isYoung, readTombstone } from '../domain/tombstone.js'
 import { awaitedLater } from '../util/abort.js'
 import { readAtRevision, writeIfUnchanged } from './conditional-write.js'
-
-/** The name of a ref at the git host, where a pull request's head has a ref of its own. */
-export function hostRef(ref: string): string {
-  const pull = /^refs\/pull\/(\d+)/.exec(ref)
-  return pull ? `refs/pull/${pull[1]}/head` : ref
-}
+import { hostRef } from './ref-heads.js'
 
 interface RefMove {
   /** Moves the ref if its head is the commit. True if it points there now. A failure is only a notice, because the run is sealed. */
@@ -94,15 +89,4 @@ async function writableRevision({ drive, clock }: RefTools, path: string, signal
   const { bytes, revision } = await readAtRevision(drive, path, sealLimit, signal)
   const tombstone = bytes === null ? undefined : readTombstone(bytes)
   return tombstone && isYoung(tombstone, clock.now()) ? 'being-removed' : revision
-}
-
-/** The commit that a ref's file names, if there is one. */
-export async function readRef(
-  drive: Drive,
-  place: Layout,
-  ref: string,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const bytes = await drive.read(place.ref(ref), { maxBytes: sealLimit, signal })
-  return bytes === null || readTombstone(bytes) ? undefined : decodeRef(bytes).commit
 }

@@ -1,6 +1,8 @@
-// Reads a sealed run, and verifies what a sandbox stored. A reader believes a commit pointer first, then the handoff whose hash the pointer has.
+// Reads a sealed run and its answers, and verifies what a sandbox stored. A reader believes a commit pointer first, then the handoff whose hash the
+// pointer has.
 
 import { createHash } from 'node:crypto'
+import { type AnswerRecord, decodeAnswer } from '../domain/answer.js'
 import { HandoffError } from '../domain/errors.js'
 import {
   type Artifact,
@@ -43,6 +45,15 @@ export function verificationError(path: string, found: FileDigest | null): Hando
 export interface SealedRun {
   handoff: Handoff
   pointer: CommitPointer
+}
+
+export interface FindOptions {
+  /** The run that is probably meant: its handoff is read beside the pointer. */
+  expected?: RunId | undefined
+  /** Throws if the run must not become canonical. */
+  check?: (handoff: Handoff) => void
+  /** Finds a run without a pointer too, and leaves its pointer to those who may write. */
+  readOnly?: boolean
 }
 
 /**
@@ -93,6 +104,22 @@ export async function readHandoff(
   throw new HandoffError('corrupt', `The handoff of run ${vouched.run} is of another run.`, {
     next: 'Summarise the commit again with force.',
   })
+}
+
+export const recordLimit = 4_000_000
+
+/** Where the record of a question is: `analysis/qa/<answer-id>.json` in the run's directory. */
+export interface RecordPlace {
+  drive: Drive
+  directory: string
+  id: string
+}
+
+export const answerPath = ({ directory, id }: RecordPlace) => `${directory}/${artifact.answer(id)}`
+
+export async function readAnswer(place: RecordPlace, signal: AbortSignal): Promise<AnswerRecord | undefined> {
+  const bytes = await place.drive.read(answerPath(place), { maxBytes: recordLimit, signal })
+  return bytes === null ? undefined : decodeAnswer(bytes)
 }
 
 export function sha256(bytes: Uint8Array | string): string {

@@ -1,6 +1,6 @@
 // Lists and reads repositories, runs, summaries, answers and cited lines, without a sandbox.
 
-import type { AppContext, ReadContext } from '../context.js'
+import type { ReadContext } from '../context.js'
 import type { AnswerRecord, CompletedAnswer } from '../domain/answer.js'
 import { covers } from '../domain/citations/cited-lines.js'
 import { showCorrections } from '../domain/corrections/render-corrections.js'
@@ -8,11 +8,11 @@ import { HandoffError, isHandoffError } from '../domain/errors.js'
 import type { Handoff } from '../domain/handoff-record.js'
 import type { DriveEntry } from '../domain/ports.js'
 import { hostFolder, type Layout, layout, layoutAsSpelled, olderLayout, type Repository } from '../domain/run.js'
-import { listAnswers, readAnswer } from '../store/answer-store.js'
+import { listAnswers } from '../store/answer-store.js'
 import { listRefNames, runOf } from '../store/inventory.js'
 import { olderSpellings } from '../store/mixed-case-directories.js'
-import { readRef } from '../store/ref-store.js'
-import { readSealed } from '../store/run-store.js'
+import { readRef } from '../store/ref-heads.js'
+import { readAnswer, readSealed } from '../store/run-store.js'
 import { mapConcurrent } from '../util/map-concurrent.js'
 import type { AnswerRequest } from './answer/find-answer.js'
 import { optionally, stalenessAt } from './answer/report-answer.js'
@@ -45,7 +45,7 @@ const wasSummarised = (folders: readonly string[]) => folders.includes('commits'
 
 /** `owner/name` of every repository of a git host that was summarised, as its folder is spelled. A folder (`owner`, `owner/name`) that leads to nothing wanted is not looked into. */
 export async function listRepositories(
-  context: AppContext,
+  context: ReadContext,
   host: string,
   signal: AbortSignal,
   { leads = () => true, isRepository = wasSummarised }: Choice = {},
@@ -153,7 +153,7 @@ export async function getAnswer(
 
 /** The staleness of an answer at the newest summarised commit of the run's ref; undefined if there is none or it is unknown. */
 export async function staleSince(
-  context: AppContext,
+  context: ReadContext,
   github: AnswerRequest['github'],
   run: ChosenRun,
   record: CompletedAnswer,
@@ -176,7 +176,7 @@ export interface CitedPlace {
 
 /** Lines of a file as an answer cites them; `answer` says which, or the newest that can be believed are looked through. */
 export async function citedFile(
-  context: AppContext,
+  context: ReadContext,
   run: ChosenRun,
   place: CitedPlace & { answer?: string },
   signal: AbortSignal,

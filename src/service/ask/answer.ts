@@ -7,14 +7,14 @@ import type { Job } from '../jobs/job.js'
 import type { Found } from './question.js'
 
 export async function answerQuestion(found: Found, signal: AbortSignal): Promise<Answer> {
-  const { app, question, context, pull } = found
+  const { app, question, context, pull, work } = found
   const stored = question.record?.status === 'done' ? question.record : undefined
   const result = stored
     ? await storedAnswer(question, stored, context, signal)
-    : await (await app.product()).answerOrJoin(question, context, signal)
+    : await (await app.product()).answerOrJoin(question, await work(), signal)
   if (pull === undefined) return result
   const { postOnPull } = await import('../post-answer.js')
-  return { ...result, comment: await postOnPull(app, context, result, pull, signal) }
+  return { ...result, comment: await postOnPull(app, await work(), result, pull, signal) }
 }
 
 /** The answer, or since when a job waits for the question. */
@@ -26,7 +26,9 @@ export async function answerInTime(
   times: Times,
   client: AbortSignal = found.exchange.limit.client,
 ): Promise<InTime> {
-  const { exchange } = found
+  const { exchange, question, pull } = found
+  if (question.record?.status === 'done' && pull === undefined)
+    return noted(found, await answerQuestion(found, exchange.signal))
   const stop = stopper(exchange.limit, client, times)
   const answering = answerQuestion(found, stop.signal)
   exchange.background(answering.then(stop.done, stop.done))
@@ -57,10 +59,14 @@ export async function queueLateQuestion(found: Found, { workBy }: Times): Promis
 
 /** Queues the question. Returns when it was accepted, or undefined when it is already answered. */
 export async function queueQuestion(
-  { app, question, context, pull, caller, exchange }: Found,
+  { app, question, work, pull, caller, exchange }: Found,
   delaySeconds: number,
 ): Promise<string | undefined> {
-  const [{ queueAnswer }, { sendJob }] = await Promise.all([app.product(), import('../jobs/send-job.js')])
+  const [{ queueAnswer }, { sendJob }, context] = await Promise.all([
+    app.product(),
+    import('../jobs/send-job.js'),
+    work(),
+  ])
   const signal = AbortSignal.any([exchange.limit.client, AbortSignal.timeout(10_000)])
   const queued = await queueAnswer(question, context, signal)
   if (queued === undefined && pull === undefined) return undefined

@@ -15,10 +15,10 @@ import type { App } from '../app.js'
 import { allow, type Caller } from '../auth/caller.js'
 import { contextForRequest } from '../context-for-request.js'
 import type { RequestContext } from '../http/http-function.js'
-import { type AskBody, wrong } from '../http/parse-request.js'
+import { wrong } from '../http/parse-request.js'
 import { HttpError } from '../http/problem-details.js'
-import { serverTimings } from '../http/progress-events.js'
 import { beforePosting, divideTime } from '../http/request-deadline.js'
+import type { AskBody } from './ask-body.js'
 
 /** What a question needs of the request that it belongs to. */
 export type RequestWork = Pick<
@@ -31,7 +31,8 @@ export interface Asked {
   exchange: RequestWork
   app: App
   caller: Caller
-  base: Product.AppContext
+  /** The model of the service when absent. */
+  model?: string | undefined
   request: Product.AnswerRequest
   /** Where the answer is posted too. */
   pull?: number
@@ -56,7 +57,7 @@ export async function readQuestion(
     exchange,
     app,
     caller,
-    base: await app.context(body.model),
+    model: body.model,
     request: {
       ...where,
       name: body.name,
@@ -115,7 +116,9 @@ function checkName(name: Product.RunName, repository: Product.Repository): void 
 /** A question with its run and answer id. */
 export interface Found extends Asked {
   question: Product.FoundQuestion
-  context: Product.AppContext
+  context: Product.LookupContext
+  /** The context of the work, for a question that is not answered yet. */
+  work(): Promise<Product.AppContext>
 }
 
 export async function findQuestion(
@@ -123,26 +126,41 @@ export async function findQuestion(
   signal: AbortSignal,
   emit: (event: Product.RunEvent) => void = () => {},
 ): Promise<Found> {
-  const { exchange, base, request, pull } = asked
-  const { workBy } = divideTime(exchange.deadline, Date.now())
-  const timings = serverTimings(exchange)
-  const context = contextForRequest(base, {
-    workBy: pull === undefined ? workBy : beforePosting(workBy, Date.now()),
-    background: exchange.background,
-    trace: exchange.trace,
-    emit(event) {
-      timings(event)
-      emit(event)
-    },
-  })
-  const question = await findAnswer(request, context, signal)
-  refuseOtherQuestion(question, context)
-  return { ...asked, context, question }
+  const { exchange, app, model, request, pull } = asked
+  const base = await app.lookup(model)
+  const heard = heardBy(exchange, emit)
+  const context = { ...base, ports: { ...base.ports, emit: heard } }
+  const work = async () => {
+    const { workBy } = divideTime(exchange.deadline, Date.now())
+    const { trace, background } = exchange
+    return contextForRequest(await app.context(model), {
+      workBy: pull === undefined ? workBy : beforePosting(workBy, Date.now()),
+      background,
+      trace,
+      emit: heard,
+    })
+  }
+  const found = { ...asked, context, work, question: await findAnswer(request, context, signal) }
+  await refuseOtherQuestion(found)
+  return found
+}
+
+/** Collects `Server-Timing` from steps and from the time to the model's first token. */
+function heardBy({ time }: RequestWork, emit: (event: Product.RunEvent) => void): (event: Product.RunEvent) => void {
+  const started = Date.now()
+  let hasWords = false
+  return (event) => {
+    if (event.type === 'step-end') time(event.step, event.milliseconds)
+    if (event.type === 'model-text' && !hasWords) time('first-token', Date.now() - started)
+    hasWords ||= event.type === 'model-text'
+    emit(event)
+  }
 }
 
 /** An Idempotency-Key belongs to one question, regardless of the spacing of its JSON. */
-function refuseOtherQuestion({ question, record, base }: Product.FoundQuestion, context: Product.AppContext): void {
+async function refuseOtherQuestion({ question: { question, record, base }, work }: Found): Promise<void> {
   if (question.nonce === undefined || record === undefined) return
+  const context = await work()
   const same =
     normaliseQuestion(record.question) === normaliseQuestion(context.redact(question.text)) &&
     record.thread === question.thread &&
@@ -161,7 +179,7 @@ const daySeconds = 86_400
 const cents = (dollars: number) => Math.floor(dollars * 100)
 
 /** What a caller may ask, in the header fields RateLimit-Policy and RateLimit of the IETF's draft. Only the budgets of a day have a rest to tell. */
-export function tellLimits(exchange: RequestContext, { app, caller, base }: Asked): void {
+export function tellLimits(exchange: RequestContext, { app, caller }: Asked): void {
   const { perCaller, tokensPerDay, costPerDay } = app.settings.limits
   const policies = [
     `"questions";q=${perCaller};qu="concurrent-requests"`,
@@ -169,7 +187,7 @@ export function tellLimits(exchange: RequestContext, { app, caller, base }: Aske
     ...(costPerDay === undefined ? [] : [`"cost";q=${cents(costPerDay)};qu="us-cents";w=${daySeconds}`]),
   ]
   exchange.replyWith(() => {
-    const left = base.budgets.left(caller.name)
+    const left = app.budgetLeft(caller.name)
     const rests = left && [
       ...(left.tokens === undefined ? [] : [`"tokens";r=${Math.floor(left.tokens)};t=${left.seconds}`]),
       ...(left.cost === undefined ? [] : [`"cost";r=${cents(left.cost)};t=${left.seconds}`]),

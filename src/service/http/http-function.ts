@@ -45,7 +45,7 @@ export interface FunctionOptions {
   name: string
   corsOrigins: () => string[]
   /** Writes one line of the log. */
-  log: (line: string) => void
+  log: (fields: Record<string, unknown>) => unknown
   /** Throws for an unknown address before the method is checked. Absent where each request has the function's own address. */
   readAddress?: (url: URL) => unknown
   /** The form of errors; problem documents when absent. */
@@ -115,7 +115,7 @@ export function serve(
           requestId,
           trace,
         }
-        manner.log(JSON.stringify({ ...line, ...fields, milliseconds }))
+        await manner.log({ ...line, ...fields, milliseconds })
       }
       const response = await answer(exchange, methods, manner)
       for (const [name, value] of Object.entries(headers())) response.headers.set(name, value)

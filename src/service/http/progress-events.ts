@@ -1,7 +1,6 @@
-// Reports progress to the caller: as events of a stream, and as times in a header.
+// Reports progress to the caller as events of a stream.
 import type { FoundQuestion, RunEvent } from '../../handoff/index.js'
 import type { EventStream } from './event-stream.js'
-import type { RequestContext } from './http-function.js'
 import { addressOf } from './responses.js'
 
 interface ProgressEvents {
@@ -112,18 +111,5 @@ export function stepText(event: RunEvent): string | undefined {
       return `found ${event.count} pieces of ${event.files} files`
     default:
       return undefined
-  }
-}
-
-/** Collects `Server-Timing` from steps and from the time to the model's first token. */
-export function serverTimings(exchange: Pick<RequestContext, 'time'>): (event: RunEvent) => void {
-  const started = Date.now()
-  let firstWord = false
-  return (event) => {
-    if (event.type === 'step-end') exchange.time(event.step, event.milliseconds)
-    if (event.type === 'model-text' && !firstWord) {
-      firstWord = true
-      exchange.time('first-token', Date.now() - started)
-    }
   }
 }

@@ -1,13 +1,7 @@
 // The JSON views of runs and answers.
 
 import type * as Product from '../../handoff/index.js'
-import {
-  answerBlocks,
-  answerData,
-  citationLabel,
-  correctionData,
-  showCorrections,
-} from '../../handoff/index-for-stored-answers.js'
+import { answerBlocks, answerData, citationLabel } from '../../handoff/index-for-stored-answers.js'
 import { jsonResponse } from './json.js'
 
 export interface Seen {
@@ -49,7 +43,7 @@ export interface Answer extends Product.AnswerResult {
 }
 
 /** An answer in a list: without the lines that it cites, and without its words as nodes, whose making takes as long as all else of a stored answer. */
-export function listedAnswerView(viewer: Viewer, { run, record, stale, corrections = [], ...more }: Answer) {
+export function listedAnswerView(viewer: Viewer, { run, record, stale, corrections: _said, ...more }: Answer) {
   const { handoff, behind } = run
   const place = placeOf(viewer, handoff)
   return {
@@ -60,25 +54,41 @@ export function listedAnswerView(viewer: Viewer, { run, record, stale, correctio
     ...more,
     ...(behind === undefined ? {} : { behind }),
     ...(stale === undefined ? {} : { stale: staleView(stale) }),
-    ...(corrections.length === 0 ? {} : { corrections: corrections.map((one) => correctionData(one, place)) }),
     self: addressOf(handoff, record.id),
   }
 }
 
-export function answerView(viewer: Viewer, answer: Answer) {
-  const { run, record, corrections } = answer
+export async function answerView(viewer: Viewer, answer: Answer) {
+  const { run, record } = answer
+  const place = placeOf(viewer, run.handoff)
+  const { text, ...said } = await withCorrections(record.text, answer, place)
   return {
     ...listedAnswerView(viewer, answer),
-    blocks: answerBlocks(record, placeOf(viewer, run.handoff), corrections),
+    ...said,
+    blocks: answerBlocks(record, place, text),
     code: record.cited ?? [],
   }
 }
 
 /** For clients that show one text: corrections stand behind their sentences, and below it is what became of the lines. */
-export function answerTextView(viewer: Viewer, answer: Answer) {
+export async function answerTextView(viewer: Viewer, answer: Answer) {
   const { markdown, ...view } = listedAnswerView(viewer, answer)
-  const corrected = showCorrections(markdown, answer.corrections ?? [], placeOf(viewer, answer.run.handoff))
-  return { ...view, content: view.stale === undefined ? corrected : `${corrected}\n\n${view.stale.told}` }
+  const { text, ...said } = await withCorrections(markdown, answer, placeOf(viewer, answer.run.handoff))
+  return { ...view, ...said, content: view.stale === undefined ? text : `${text}\n\n${view.stale.told}` }
+}
+
+/** The text with what people said about it, and that as data. Most answers have no corrections, so what shows them is loaded where there are some. */
+async function withCorrections(
+  text: string,
+  { corrections = [] }: Answer,
+  place: Product.AnswerPlace,
+): Promise<{ text: string; corrections?: Product.CorrectionData[] }> {
+  if (corrections.length === 0) return { text }
+  const { correctionData, showCorrections } = await import('../../handoff/index.js')
+  return {
+    text: showCorrections(text, corrections, place),
+    corrections: corrections.map((one) => correctionData(one, place)),
+  }
 }
 
 /** `told` is a sentence for people. Paths in it are untrusted text. */

@@ -1,5 +1,5 @@
 // Sends a job to the queue that the settings name. The queue is opened at the first job.
-import { lazy } from '../../handoff/index-for-stored-answers.js'
+import { lazy } from '../../handoff/util/lazy.js'
 import { type App, getApp } from '../app.js'
 import { deliveryTime } from '../context-for-request.js'
 import { timeLimit } from '../http/request-deadline.js'

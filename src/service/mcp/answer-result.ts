@@ -4,8 +4,8 @@ import { type Answer, answerTextView } from '../http/responses.js'
 import { linesUri } from './lines.js'
 import type { McpCall } from './session.js'
 
-export function answerResult({ app }: Pick<McpCall, 'app'>, answer: Answer): CallToolResult {
-  const { content, seconds: _seconds, ...view } = answerTextView(app.settings.github, answer)
+export async function answerResult({ app }: Pick<McpCall, 'app'>, answer: Answer): Promise<CallToolResult> {
+  const { content, seconds: _seconds, ...view } = await answerTextView(app.settings.github, answer)
   const { repository } = answer.run.handoff
   const citations = view.citations.map((citation) => ({
     ...citation,

@@ -31,7 +31,7 @@ async function findSummary(
   input: OfRunOrRepoName,
 ): Promise<{ handoff: Product.Handoff; summary: string }> {
   const where = await locate(app, caller, repositoryOf(input), signal)
-  const [product, context] = await Promise.all([app.product(), app.context()])
+  const [product, context] = await Promise.all([app.product(), app.lookup()])
   const name = parseRunName(input.ref ?? 'HEAD')
   const run = await product.resolveRun({ ...where, readOnly: true }, name, context, signal)
   return {
@@ -49,7 +49,7 @@ export async function listRuns(
     return listed({ repositories }, repositories)
   }
   const where = await locate(app, caller, repository, signal)
-  const [product, context] = await Promise.all([app.product(), app.context()])
+  const [product, context] = await Promise.all([app.product(), app.lookup()])
   const wanted = { limit, cursor }
   const page = await product.listRuns(context, where.repository, wanted, signal)
   const { id } = where.repository

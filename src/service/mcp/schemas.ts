@@ -1,6 +1,7 @@
 // What the tools take and return, as JSON Schema.
 import { fromJsonSchema, type StandardSchemaWithJSON } from '@modelcontextprotocol/server'
-import { type Depth, depths, lazy } from '../../handoff/index-for-stored-answers.js'
+import { type Depth, depths } from '../../handoff/index-for-stored-answers.js'
+import { lazy } from '../../handoff/util/lazy.js'
 import { address, list, object, text as plain, type Schema } from '../openapi/schema-parts.js'
 import { schemas } from '../openapi/schemas.js'
 

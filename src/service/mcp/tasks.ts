@@ -72,7 +72,7 @@ function wantTasks(context: ServerContext): void {
 /** The task of another caller, and one that has ended, stay as they are. */
 async function cancelTask(call: McpCall, taskId: string): Promise<Record<string, unknown>> {
   const { run, record } = await findTask(call, taskId)
-  const [{ withdrawQuestion }, context] = await Promise.all([call.app.product(), call.app.context()])
+  const [{ withdrawQuestion }, context] = await Promise.all([call.app.product(), call.app.lookup()])
   await withdrawQuestion({ run, id: record.id, caller: call.caller.name }, context, call.signal)
   return {}
 }
@@ -85,7 +85,7 @@ async function getTask(call: McpCall, taskId: string): Promise<Record<string, un
   }
   const task = taskOf({ id, run }, acceptedAt, record.completedAt)
   if (record.status === 'done') {
-    const result = { ...answerResult(call, { run, record, reused: true }), resultType: 'complete' }
+    const result = { ...(await answerResult(call, { run, record, reused: true })), resultType: 'complete' }
     return { ...task, status: 'completed', result }
   }
   const { code, message, next } = record.error
@@ -99,7 +99,7 @@ async function findTask({ app, caller, signal }: McpCall, taskId: string) {
   if (repository === undefined || run === undefined || id === undefined) throw noTask('There is no such task.')
   try {
     const where = await locate(app, caller, repository, signal)
-    const [product, context] = await Promise.all([app.product(), app.context()])
+    const [product, context] = await Promise.all([app.product(), app.lookup()])
     const name = { run: parseRunId(run) }
     const chosen = await product.resolveRun({ ...where, readOnly: true }, name, context, signal)
     return { run: chosen, record: await product.getAnswer(context, chosen, id, signal) }

@@ -59,7 +59,7 @@ function isDeepCheck(url: URL): boolean {
 const callerSettings = ['HANDOFF_BEARERS', 'HANDOFF_OIDC_AUDIENCE', 'HANDOFF_WEBHOOK_SECRETS', 'HANDOFF_APP_CLIENT_ID']
 
 async function missingNames(environment: Environment): Promise<string[]> {
-  const { missingSettings } = await import('../../handoff/index-for-stored-answers.js')
+  const { missingSettings } = await (await import('../../handoff/index-for-stored-answers.js')).loadSettings()
   const hasCallers = callerSettings.some((name) => environment[name]?.trim())
   return [...missingSettings(environment), ...(hasCallers ? [] : ['HANDOFF_BEARERS'])]
 }
@@ -69,7 +69,8 @@ export async function invalidSettings(
   { wrong, models, limits: { tokensPerDay, costPerDay } }: ServiceSettings,
   environment: Environment,
 ): Promise<Record<string, string>> {
-  const { missingSettings, parseSettings, wrongSettings } = await import('../../handoff/index-for-stored-answers.js')
+  const { loadSettings } = await import('../../handoff/index-for-stored-answers.js')
+  const { missingSettings, parseSettings, wrongSettings } = await loadSettings()
   const found = { ...wrongSettings(environment), ...wrong }
   const limited = tokensPerDay !== undefined || costPerDay !== undefined
   if (!limited || Object.keys(found).length > 0 || missingSettings(environment).length > 0) return found

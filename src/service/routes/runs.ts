@@ -1,22 +1,13 @@
 // /api/runs and the addresses below it. GET only reads.
 import type * as Product from '../../handoff/index.js'
 import { type App, getApp } from '../app.js'
+import { fullRef, pullRef, readFeedback } from '../ask/ask-body.js'
 import { locate } from '../ask/question.js'
 import { authenticate } from '../auth/authenticate.js'
 import type { Caller } from '../auth/caller.js'
 import { logFieldsFor, type RequestContext } from '../http/http-function.js'
 import { jsonResponse, taggedResponse } from '../http/json.js'
-import {
-  fullRef,
-  negotiate,
-  parseJson,
-  pullRef,
-  readBody,
-  readFeedback,
-  wantJson,
-  wantJsonBody,
-  wrong,
-} from '../http/parse-request.js'
+import { negotiate, parseJson, readBody, wantJson, wantJsonBody, wrong } from '../http/parse-request.js'
 import { HttpError, problemDocument, toProblem } from '../http/problem-details.js'
 import { lastEventId, progressEvents } from '../http/progress-events.js'
 import {
@@ -48,12 +39,12 @@ const feedbackBytes = 1_000
 export async function patchAnswer(exchange: RequestContext): Promise<Response> {
   const { run: name, id } = answerAddress(exchange)
   const look = await openLook(exchange)
-  const { product, context, caller } = look
+  const { app, product, caller } = look
   wantJsonBody(exchange.request)
   const useful = readFeedback(parseJson(await readBody(exchange.request, feedbackBytes)))
   const run = await findRun(look, { run: product.parseRunId(name) })
   const feedback = { run, id, caller: caller.name, useful }
-  return jsonResponse(200, await product.giveFeedback(feedback, context, exchange.signal))
+  return jsonResponse(200, await product.giveFeedback(feedback, await app.context(), exchange.signal))
 }
 
 /** Only an answer can be changed. */
@@ -87,7 +78,7 @@ async function openLook(exchange: RequestContext): Promise<RunsRequest> {
   exchange.note({ caller: caller.name })
   if (asked.answer === undefined || request.method === 'DELETE') wantJson(request)
   exchange.note({ part: asked.part ?? 'runs' })
-  const [product, context] = [await app.product(), await app.context()]
+  const [product, context] = [await app.product(), await app.lookup()]
   return { exchange, app, product, caller, context, asked, query: asked.query }
 }
 
@@ -96,7 +87,7 @@ interface RunsRequest {
   app: App
   caller: Caller
   product: typeof Product
-  context: Product.AppContext
+  context: Product.LookupContext
   asked: Address
   query: URLSearchParams
 }
@@ -238,7 +229,7 @@ async function doneView(look: RunsRequest, run: Product.ChosenRun, record: Produ
   ])
   const corrections = product.correctionsFor(record, all)
   const answer = { run, record, reused: true, stale, corrections }
-  return { ...answerView(app.settings.github, answer), feedback }
+  return { ...(await answerView(app.settings.github, answer)), feedback }
 }
 
 /** A question with an expired lease waits for a job or for the next caller. */

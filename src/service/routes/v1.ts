@@ -64,7 +64,7 @@ export async function getV1(exchange: RequestContext): Promise<Response> {
   }
   const { repository, name } = readModel(address.model)
   const { resolveRun } = await app.product()
-  const [where, context] = [await locate(app, caller, repository, exchange.signal), await app.context()]
+  const [where, context] = [await locate(app, caller, repository, exchange.signal), await app.lookup()]
   await resolveRun(where, name, context, exchange.signal)
   return jsonResponse(200, modelView(address.model))
 }
@@ -73,7 +73,7 @@ export async function getV1(exchange: RequestContext): Promise<Response> {
 const mostRepositories = 100
 
 async function models(app: App, caller: Caller, signal: AbortSignal): Promise<string[]> {
-  const [{ mapConcurrent, summarisedRefs }, context] = await Promise.all([app.product(), app.context()])
+  const [{ mapConcurrent, summarisedRefs }, context] = await Promise.all([app.product(), app.lookup()])
   const repositories = (await visibleRepositories(app, caller, signal)).slice(0, mostRepositories)
   const listed = await mapConcurrent(8, repositories, async (repository) => {
     const where = await locate(app, caller, repository, signal)
@@ -101,7 +101,7 @@ export async function postV1(exchange: RequestContext): Promise<Response> {
   const found = await findQuestion(asked, exchange.signal)
   const inTime = await answerInTime(found, divideTime(exchange.deadline, Date.now()))
   if (!('answer' in inTime)) throw notYet()
-  return jsonResponse(200, completion(chat.model, chatAnswer(app, inTime.answer)))
+  return jsonResponse(200, completion(chat.model, await chatAnswer(app, inTime.answer)))
 }
 
 /** OpenAI's form knows no answer that comes later. Its clients ask again by themselves, and then find the answer. */
@@ -137,7 +137,7 @@ async function streamAnswer(
   const telling = finding.then(async (found) => {
     const answer = await answerBefore(found, stop, times)
     exchange.note(answerNotes(answer))
-    for (const chunk of make.answer(chatAnswer(found.app, answer), chat.includeUsage)) send(chunk)
+    for (const chunk of make.answer(await chatAnswer(found.app, answer), chat.includeUsage)) send(chunk)
     stream.write('data: [DONE]\n\n')
   })
   const ending = telling

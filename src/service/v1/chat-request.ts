@@ -1,7 +1,8 @@
 // A chat request in OpenAI's form, read as a question: the model names the repository, the last message of the user is the question, and the
 // earlier ones are its thread. Instructions and replies that the client sends along are not passed on: an answer rests on the code alone.
 import { parseRunName } from '../../handoff/index-for-stored-answers.js'
-import { type AskBody, wrong } from '../http/parse-request.js'
+import type { AskBody } from '../ask/ask-body.js'
+import { wrong } from '../http/parse-request.js'
 
 export interface ChatRequest {
   /** As the client wrote it. */

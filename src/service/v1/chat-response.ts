@@ -24,8 +24,9 @@ interface Usage {
   prompt_tokens_details: { cached_tokens: number }
 }
 
-export function chatAnswer(app: App, answer: Answer): ChatAnswer {
-  const { id, content, citations, completedAt, truncated, reused, usage } = answerTextView(app.settings.github, answer)
+export async function chatAnswer(app: App, answer: Answer): Promise<ChatAnswer> {
+  const view = await answerTextView(app.settings.github, answer)
+  const { id, content, citations, completedAt, truncated, reused, usage } = view
   return {
     id: `chatcmpl-${id}`,
     created: Math.floor(Date.parse(completedAt) / 1_000),

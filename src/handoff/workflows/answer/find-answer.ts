@@ -1,14 +1,13 @@
 // Which run a question is about, which answer it has, and whether that answer is there. Only reads: an answer that is stored needs nothing else,
 // so what the work needs is loaded only when there is work.
 
-import type { AppContext } from '../../context.js'
+import type { AppContext, LookupContext } from '../../context.js'
 import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question, SettledQuestion } from '../../domain/answer.js'
 import { answerIdOf, parseQuestion } from '../../domain/answers/question.js'
 import type { Correction, ShownCorrection } from '../../domain/corrections/correction.js'
 import type { GitHub } from '../../domain/github.js'
 import { layout, parseRunId } from '../../domain/run.js'
-import { type RecordPlace, readAnswer } from '../../store/answer-store.js'
-import { sha256 } from '../../store/run-store.js'
+import { type RecordPlace, readAnswer, sha256 } from '../../store/run-store.js'
 import { awaitedLater } from '../../util/abort.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import type { AnswerStaleness } from '../pull-request/check-answer.js'
@@ -56,7 +55,7 @@ export interface FoundQuestion {
   timer: StepTimer
 }
 
-export const placeOf = ({ id, run }: Pick<FoundQuestion, 'id' | 'run'>, { ports }: AppContext): RecordPlace => ({
+export const placeOf = ({ id, run }: Pick<FoundQuestion, 'id' | 'run'>, { ports }: LookupContext): RecordPlace => ({
   drive: ports.drive,
   directory: run.directory,
   id,
@@ -71,7 +70,7 @@ export const payerOf = ({ request, id, question }: FoundQuestion) => ({
 
 export async function findAnswer(
   request: AnswerRequest,
-  context: AppContext,
+  context: LookupContext,
   signal: AbortSignal,
 ): Promise<FoundQuestion> {
   const { text, depth = context.limits.depth ?? 'normal' } = request.question
@@ -101,7 +100,7 @@ export async function findAnswer(
 /** The question of a record that a job goes on with. */
 export async function findQueued(
   job: Where & { run: string; id: string; labels?: Record<string, string> | undefined; caller?: string | undefined },
-  context: AppContext,
+  context: LookupContext,
   signal: AbortSignal,
 ): Promise<FoundQuestion | undefined> {
   const { run: name, id, labels, caller, ...where } = job
@@ -140,7 +139,7 @@ function inThread(
   question: SettledQuestion,
   { after = [] }: AnswerRequest,
   run: string,
-  { ports }: AppContext,
+  { ports }: LookupContext,
 ): SettledQuestion {
   const thread = threadAfter(after, { run, model: ports.model.name, depth: question.depth })
   return thread === undefined ? question : { ...question, thread }
@@ -153,7 +152,7 @@ const isUnique = (question: Question) => question.fresh === true && question.non
 function readEarly(
   request: AnswerRequest,
   asked: SettledQuestion,
-  context: AppContext,
+  context: LookupContext,
   signal: AbortSignal,
 ): { id: string; directory: string; record: Promise<AnswerRecord | undefined> } | undefined {
   const { name, compareWith } = request
@@ -171,7 +170,7 @@ function readEarly(
  * `fresh` question has a nonce. A caller's own nonce stands for all but the run: a repeated request finds its answer, and so does another question
  * under the same name, which is refused then.
  */
-function answerId(question: SettledQuestion, run: string, base: string | undefined, { ports }: AppContext): string {
+function answerId(question: SettledQuestion, run: string, base: string | undefined, { ports }: LookupContext): string {
   if (question.fresh && question.nonce !== undefined) {
     return answerIdOf({ run, question: '', model: '', nonce: question.nonce }, sha256)
   }

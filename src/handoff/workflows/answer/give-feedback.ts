@@ -1,9 +1,8 @@
 // A caller says whether an answer was useful. It is kept beside the answer, counts in the caller's budget, and is read with the answer.
-import type { AppContext } from '../../context.js'
+import type { AppContext, ReadContext } from '../../context.js'
 import { HandoffError, ignoreFailure, isHandoffError } from '../../domain/errors.js'
-import { readAnswer } from '../../store/answer-store.js'
 import { type Feedback, type FeedbackCounts, keepFeedback, readFeedback } from '../../store/feedback-store.js'
-import { sha256 } from '../../store/run-store.js'
+import { readAnswer, sha256 } from '../../store/run-store.js'
 import type { ChosenRun } from './resolve-run.js'
 
 /** What a word on an answer takes of a budget of tokens, so that a caller cannot write without end. */
@@ -17,7 +16,7 @@ const digestOf = (caller: string) => sha256(caller).slice(0, 32)
 /** Fails only when aborted: feedback that cannot be read must not prevent an answer. */
 export async function feedbackOn(
   { run, id, caller }: { run: ChosenRun; id: string; caller: string },
-  { ports: { drive } }: AppContext,
+  { ports: { drive } }: ReadContext,
   signal: AbortSignal,
 ): Promise<Feedback | undefined> {
   try {

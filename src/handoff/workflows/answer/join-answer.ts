@@ -1,8 +1,9 @@
 // Many callers, one answer: a caller that asks what is being answered waits for that answer.
-import type { AppContext } from '../../context.js'
+import type { AppContext, LookupContext } from '../../context.js'
 import type { AnswerRecord, CompletedAnswer } from '../../domain/answer.js'
 import { isHandoffError } from '../../domain/errors.js'
-import { isHeld, readAnswer } from '../../store/answer-store.js'
+import { isHeld } from '../../store/answer-store.js'
+import { readAnswer } from '../../store/run-store.js'
 import { getAnswer } from '../browse.js'
 import { answerFound } from './answer-question.js'
 import { type AnswerResult, type FoundQuestion, placeOf } from './find-answer.js'
@@ -39,7 +40,7 @@ export async function answerOrJoin(
 /** Undefined when no process is answering the question any more. */
 async function waitForAnswer(
   found: FoundQuestion,
-  context: AppContext,
+  context: LookupContext,
   signal: AbortSignal,
 ): Promise<CompletedAnswer | undefined> {
   const { clock, emit } = context.ports
@@ -53,7 +54,7 @@ async function waitForAnswer(
   }
 }
 
-function showWritten(record: AnswerRecord | undefined, emit: AppContext['ports']['emit']): void {
+function showWritten(record: AnswerRecord | undefined, emit: LookupContext['ports']['emit']): void {
   const written = record !== undefined && 'written' in record ? record.written : undefined
   if (written) emit({ type: 'answer-written', ...written })
 }
@@ -64,7 +65,7 @@ const lateMs = 30_000
 /** Follows the answer to a question that any process is answering. Starts no work and writes nothing. */
 export async function followAnswer(
   place: { run: ChosenRun; id: string },
-  context: AppContext,
+  context: LookupContext,
   signal: AbortSignal,
 ): Promise<CompletedAnswer> {
   const { clock, emit } = context.ports

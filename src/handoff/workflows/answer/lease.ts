@@ -5,7 +5,8 @@
 import type { AppContext } from '../../context.js'
 import type { ClaimedAnswer, CompletedAnswer, FailedAnswer, Written } from '../../domain/answer.js'
 import { HandoffError, isHandoffError } from '../../domain/errors.js'
-import { completeAnswer, giveUpAnswer, type Held, type RecordPlace, renewLease } from '../../store/answer-store.js'
+import { completeAnswer, giveUpAnswer, type Held, renewLease } from '../../store/answer-store.js'
+import type { RecordPlace } from '../../store/run-store.js'
 import { cleanupSignal } from '../../util/abort.js'
 
 export const leaseMs = 60_000

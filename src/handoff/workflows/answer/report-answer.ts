@@ -1,5 +1,5 @@
 // What a caller receives with an answer that was stored before, or that is about an older commit.
-import type { AppContext } from '../../context.js'
+import type { LookupContext, ReadContext } from '../../context.js'
 import type { CompletedAnswer } from '../../domain/answer.js'
 import type { Correction } from '../../domain/corrections/correction.js'
 import { isHandoffError } from '../../domain/errors.js'
@@ -13,7 +13,7 @@ export function stalenessAt(
   record: CompletedAnswer,
   run: ChosenRun,
   github: AnswerRequest['github'],
-  context: AppContext,
+  context: ReadContext,
   signal: AbortSignal,
 ): Promise<AnswerStaleness | undefined> {
   return optionally(async () => {
@@ -36,7 +36,7 @@ export async function optionally<T>(look: () => Promise<T>): Promise<T | undefin
 export async function storedAnswer(
   { id, run, request, corrections }: FoundQuestion,
   record: CompletedAnswer,
-  context: AppContext,
+  context: LookupContext,
   signal: AbortSignal,
 ): Promise<AnswerResult> {
   context.ports.emit({ type: 'answer-reused', id })

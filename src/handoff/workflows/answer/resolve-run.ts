@@ -14,9 +14,7 @@ import {
   type RunId,
   shaOf,
 } from '../../domain/run.js'
-import { olderSpellings } from '../../store/mixed-case-directories.js'
-import { findSealed } from '../../store/publish-run.js'
-import { hostRef, readRef } from '../../store/ref-store.js'
+import { findSealed } from '../../store/find-sealed.js'
 import type { SealedRun } from '../../store/run-store.js'
 
 /** How a caller names a run. The ref `HEAD` stands for the default branch. */
@@ -105,6 +103,7 @@ async function inOlderPlace(
   context: ReadContext,
   signal: AbortSignal,
 ): Promise<ChosenRun | undefined> {
+  const { olderSpellings } = await import('../../store/mixed-case-directories.js')
   for (const spelled of await olderSpellings(context.ports.drive, context.root, where.repository, signal)) {
     try {
       return await inPlace(where, name, context, layoutAsSpelled(context.root, spelled), signal)
@@ -174,10 +173,8 @@ async function byRef(
   place: Layout,
   signal: AbortSignal,
 ): Promise<ChosenRun> {
-  const [head, named] =
-    ref === 'HEAD'
-      ? await defaultBranch(where, context, place, signal)
-      : await namedRef(where, ref, context, place, signal)
+  const { headsOf } = await import('../../store/ref-heads.js')
+  const [head, named] = await headsOf(ref, where.cloneUrl, place, context.ports, signal)
   const candidates = [...new Set([head, named])].filter((sha) => sha !== undefined)
   const sealed = await Promise.all(
     candidates.map((sha) => findSealed(context.ports, place, sha, signal, { readOnly: where.readOnly ?? false })),
@@ -187,36 +184,6 @@ async function byRef(
   if (!found) throw noneOf(where, ref, head)
   const behind = head !== undefined && candidates[index] !== head ? { behind: { head } } : {}
   return { ...found, directory: place.run(found.handoff.run), ...behind }
-}
-
-/** The head at the host, and the newest commit of it that was summarised. */
-type Heads = [string | undefined, string | undefined]
-
-async function namedRef(
-  { cloneUrl }: Where,
-  ref: string,
-  { ports }: ReadContext,
-  place: Layout,
-  signal: AbortSignal,
-): Promise<Heads> {
-  // Throws for a ref that cannot be.
-  place.ref(ref)
-  return Promise.all([
-    cloneUrl && ports.git.heads(cloneUrl, [hostRef(ref)], signal).then((heads) => heads.get(hostRef(ref))),
-    readRef(ports.drive, place, ref, signal),
-  ])
-}
-
-/** Only the host knows which branch it is. */
-async function defaultBranch(
-  { cloneUrl }: Where,
-  { ports }: ReadContext,
-  place: Layout,
-  signal: AbortSignal,
-): Promise<Heads> {
-  const heads = cloneUrl === undefined ? undefined : await ports.git.heads(cloneUrl, ['HEAD'], signal)
-  const branch = [...(heads?.keys() ?? [])].find((ref) => ref.startsWith('refs/heads/'))
-  return [heads?.get('HEAD'), branch && (await readRef(ports.drive, place, branch, signal))]
 }
 
 function noneOf(where: Where, ref: string, head: string | undefined): HandoffError {

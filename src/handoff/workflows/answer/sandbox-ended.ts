@@ -4,7 +4,8 @@
 // does not, and leaves the question to its lease.
 import type { AppContext } from '../../context.js'
 import type { ClaimedAnswer } from '../../domain/answer.js'
-import { endClaim, type RecordPlace } from '../../store/answer-store.js'
+import { endClaim } from '../../store/answer-store.js'
+import type { RecordPlace } from '../../store/run-store.js'
 import { withoutTrailingSlashes } from '../../util/text.js'
 
 interface EndedSandbox {

@@ -3,8 +3,7 @@
 import type { AppContext } from '../../context.js'
 import type { AnswerRecord, CompletedAnswer, Question } from '../../domain/answer.js'
 import { type AnswerKey, answerIdOf } from '../../domain/answers/question.js'
-import { readAnswer } from '../../store/answer-store.js'
-import { sha256 } from '../../store/run-store.js'
+import { readAnswer, sha256 } from '../../store/run-store.js'
 import { compareText } from '../../util/text.js'
 import type { Said } from './ask-model.js'
 

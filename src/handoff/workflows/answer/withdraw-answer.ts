@@ -1,8 +1,9 @@
 // Takes a question back that is being answered: its sandbox ends, and its record says so.
-import type { AppContext } from '../../context.js'
+import type { ReadContext } from '../../context.js'
 import type { ClaimedAnswer } from '../../domain/answer.js'
 import { HandoffError } from '../../domain/errors.js'
-import { failAnswer, readAnswer } from '../../store/answer-store.js'
+import { failAnswer } from '../../store/answer-store.js'
+import { readAnswer } from '../../store/run-store.js'
 import { failedRecord } from './answer-question.js'
 import { endLease } from './lease.js'
 import type { ChosenRun } from './resolve-run.js'
@@ -10,7 +11,7 @@ import type { ChosenRun } from './resolve-run.js'
 /** Only the caller that asked may take a question back. Rejects with `conflict` where it has ended already. */
 export async function withdrawQuestion(
   { run, id, caller }: { run: ChosenRun; id: string; caller: string },
-  { ports }: AppContext,
+  { ports }: ReadContext,
   signal: AbortSignal,
 ): Promise<void> {
   const place = { drive: ports.drive, directory: run.directory, id }

@@ -14,7 +14,7 @@ import {
   type StoredFile,
   type StoredRef,
 } from '../../store/inventory.js'
-import { hostRef } from '../../store/ref-store.js'
+import { hostRef } from '../../store/ref-heads.js'
 import { mapConcurrent } from '../../util/map-concurrent.js'
 import { fileItem, nameOf, type PruneItem, type PruneRequest, type RepositoryPlan } from './types.js'
 

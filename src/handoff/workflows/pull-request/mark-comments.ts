@@ -10,7 +10,7 @@ import { isHandoffError } from '../../domain/errors.js'
 import type { Call, Comment, Comparison, GitHub, Thread } from '../../domain/github.js'
 import { safeInline } from '../../domain/markdown/escape.js'
 import { fullName, type Layout, layout, olderLayout, parseRunId, type Repository } from '../../domain/run.js'
-import { readAnswer } from '../../store/answer-store.js'
+import { readAnswer } from '../../store/run-store.js'
 import { type AnswerStaleness, checkStaleness } from './check-answer.js'
 
 interface MarkRequest {

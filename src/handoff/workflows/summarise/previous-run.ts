@@ -15,7 +15,7 @@ import {
   statementsOf,
   summaryRecordLimits,
 } from '../../domain/summary/summary-record.js'
-import { readRef } from '../../store/ref-store.js'
+import { readRef } from '../../store/ref-heads.js'
 import { readSealed, sha256 } from '../../store/run-store.js'
 import type { PreviousSummary } from './types.js'
 

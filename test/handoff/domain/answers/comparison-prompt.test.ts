@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { readPrompt } from '../../../../src/emulators/model/parse-prompt.js'
 import type { CompletedAnswer, Excerpt } from '../../../../src/handoff/domain/answer.js'
 import { decodeAnswer, encodeAnswer } from '../../../../src/handoff/domain/answer.js'
+import { answerData } from '../../../../src/handoff/domain/answers/answer-data.js'
 import { counterparts, pathChanges, withoutTwins } from '../../../../src/handoff/domain/answers/comparison-diff.js'
 import { compareMessages, verifyComparison } from '../../../../src/handoff/domain/answers/comparison-prompt.js'
-import { answerData, answerMarkdown } from '../../../../src/handoff/domain/answers/render-answer.js'
+import { answerMarkdown } from '../../../../src/handoff/domain/answers/render-answer.js'
 import { makeRunId } from '../../../../src/handoff/domain/run.js'
 
 const [A, B] = ['1f0c3de'.padEnd(40, '0'), '8a21b07'.padEnd(40, '0')] as const

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { parseAskCommand } from '../../../../src/handoff/domain/answers/parse-ask-comment.js'
 import {
   answerIdOf,
   nearDuplicate,
   normaliseQuestion,
-  parseAskCommand,
   parseQuestion,
 } from '../../../../src/handoff/domain/answers/question.js'
 import { isHandoffError } from '../../../../src/handoff/domain/errors.js'

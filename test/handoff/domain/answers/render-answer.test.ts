@@ -2,13 +2,9 @@ import { readFileSync } from 'node:fs'
 import { Parser } from 'commonmark'
 import { describe, expect, it } from 'vitest'
 import type { CompletedAnswer } from '../../../../src/handoff/domain/answer.js'
+import { answerBlocks, answerData } from '../../../../src/handoff/domain/answers/answer-data.js'
 import { type AnswerPlace, permalink } from '../../../../src/handoff/domain/answers/permalinks.js'
-import {
-  answerBlocks,
-  answerData,
-  answerFile,
-  answerMarkdown,
-} from '../../../../src/handoff/domain/answers/render-answer.js'
+import { answerFile, answerMarkdown } from '../../../../src/handoff/domain/answers/render-answer.js'
 import { fitMarkdown } from '../../../../src/handoff/domain/markdown/fit.js'
 import type { RunId } from '../../../../src/handoff/domain/run.js'
 import { attacks } from '../markdown/hostile-markdown.js'

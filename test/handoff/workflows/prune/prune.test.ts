@@ -14,7 +14,8 @@ import {
   prune,
 } from '../../../../src/handoff/index.js'
 import { removePointer } from '../../../../src/handoff/store/delete-run.js'
-import { findSealed, seal, writePointer } from '../../../../src/handoff/store/publish-run.js'
+import { findSealed } from '../../../../src/handoff/store/find-sealed.js'
+import { seal, writePointer } from '../../../../src/handoff/store/publish-run.js'
 import { prepareRef } from '../../../../src/handoff/store/ref-store.js'
 import { readSealed } from '../../../../src/handoff/store/run-store.js'
 import { makeRepository } from '../../../support/repository.js'
