@@ -120,6 +120,11 @@ export const acceptedSurvivors: AcceptedSurvivors = {
       why: 'Costs time only: a text without these words has no such block.',
     },
     {
+      code: 'if (plain.includes(anchor)) apply(rule, pattern, accept)',
+      change: 'plain.includes(anchor) → true',
+      why: 'Costs time only: each match of the expression has the anchor.',
+    },
+    {
       code: 'return inWords / body.length < 0.5 && entropy(body) >= (/^[0-9a-f-]+$/i.test(body) ? 2.8 : 3.3)',
       change:
         'entropy(body) >= (/^[0-9a-f-]+$/i.test(body) ? 2.8 : 3.3) → entropy(body) > (/^[0-9a-f-]+$/i.test(body) ? 2.8 : 3.3)',

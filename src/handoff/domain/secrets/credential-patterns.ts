@@ -226,16 +226,20 @@ interface Kind extends CredentialPattern {
   contains: readonly string[]
 }
 
-const kinds: readonly Kind[] = rows.map(([rule, anchors, pattern]) => ({
+/** In the order in which they are looked for. */
+export const kinds: readonly Kind[] = rows.map(([rule, anchors, pattern]) => ({
   rule,
   pattern: new RegExp(`(?<![A-Za-z0-9_])(?:${pattern})(?![A-Za-z0-9])`, 'g'),
   begins: anchors.split(' ').filter((anchor) => !anchor.startsWith('*')),
   contains: anchors.split(' ').flatMap((anchor) => (anchor.startsWith('*') ? anchor.slice(1) : [])),
 }))
 
+/** Most texts have no anchor that begins a credential. */
+const innerKinds = kinds.filter(({ contains }) => contains.length > 0)
+
 export const anchors: readonly string[] = [...new Set(kinds.flatMap(({ begins }) => begins))]
 
-const anyAnchor = new RegExp(`(?<![A-Za-z0-9_])(?:${anchors.map(escaped).join('|')})`, 'g')
+const anyAnchor = new RegExp(`\\b(?:${anchors.map(escaped).join('|')})`, 'g')
 
 function escaped(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]/g, '\\$&')
@@ -249,9 +253,8 @@ export const beginsLikeCredential = (word: string): boolean => wordStart.test(wo
 
 /** The kinds of credentials that the text may hold. */
 export function credentialsIn(text: string): CredentialPattern[] {
-  const found = new Set<string>()
-  for (const [anchor] of text.matchAll(anyAnchor)) found.add(anchor)
-  return kinds.filter(
+  const found = new Set(text.match(anyAnchor))
+  return (found.size > 0 ? kinds : innerKinds).filter(
     ({ begins, contains }) =>
       begins.some((anchor) => found.has(anchor)) || contains.some((anchor) => text.includes(anchor)),
   )

@@ -38,7 +38,7 @@ export function redactSecrets(text: string): Redacted {
   }
   if (text.includes('PRIVATE KEY')) apply('private-key', privateKey, isKeyText)
   for (const { rule, pattern } of credentialsIn(text)) apply(rule, pattern)
-  for (const { rule, pattern, accept } of valueRules) apply(rule, pattern, accept)
+  for (const { rule, anchor, pattern, accept } of valueRules) if (plain.includes(anchor)) apply(rule, pattern, accept)
   places.sort((a, b) => a.line - b.line)
   return { text: plain, places }
 }
@@ -70,47 +70,52 @@ function lineCounter(text: string): (offset: number) => number {
 
 interface ValueRule {
   rule: string
+  /** A text without it is not searched. */
+  anchor: string
   pattern: RegExp
   accept(value: string, lead: string, after: string): boolean
 }
 
-const name =
-  '(?:secret|token|passw(?:or)?d|passphrase|pwd|credential|authorization|apikey|dsn|' +
-  '(?:api|access|account|admin|app|auth|client|deploy|encryption|license|master|private|root|service|session|shared|signing|subscription|webhook|[a-z0-9])[_-]key)'
+const name = '(?:secret|token|passw(?:or)?d|passphrase|pwd|credential|authorization|apikey|dsn|(?<=[a-z0-9])[_-]key)'
 const rest = '[\\w.-]{0,30}["\'`]?\\]?'
 const scheme = '(?:(?:Bearer|Token|Bot|ApiKey|Api-Key|Key|OAuth|SSWS|GenieKey)[ \\t]{1,3})?'
 const space = '[ \\t]{0,8}'
 const quote = '["\'`]?'
 const value = '([A-Za-z0-9+/=_.~!@#$%^&*?:-]{8,512})'
 
+// What follows the name. The name stands once in the expression, before all of these: so the search tries little where no name is.
 /** `apiKey: "`, `API_KEY=`, `apiKey: string = '`, `setenv("TOKEN", "`, `<password>`. */
-const assignment = `${name}${rest}(?:${space}:${space}[A-Za-z]{3,12})?(?:${space}(?::=|\\|\\|=|\\?\\?=|=>|[:=,])${space}|>)${quote}${scheme}`
+const assignment = `${rest}(?:${space}:${space}[A-Za-z]{3,12})?(?:${space}(?::=|\\|\\|=|\\?\\?=|=>|[:=,])${space}|>)${quote}${scheme}`
 /** The name and the value of a variable on two lines or in two fields. */
-const pair = `${name}${rest},?[ \\t\\r\\n]{0,60}${quote}value${quote}${space}[:=]${space}${quote}`
-const call = `(?:${name}|login|authenticate)[\\w.]{0,30}\\(${space}["'\`]`
-const flag = `--[a-z-]{0,30}${name}[a-z-]{0,20}[ \\t]{1,3}${quote}`
-const header = `\\bBearer[ \\t]{1,3}`
+const pair = `${rest},?[ \\t\\r\\n]{0,60}${quote}value${quote}${space}[:=]${space}${quote}`
+const call = `[\\w.]{0,30}\\(${space}["'\`]`
+const flag = `(?<=--[a-z-]{0,42}${name})[a-z-]{0,20}[ \\t]{1,3}${quote}`
+const lead = `${name}(?:${assignment}|${pair}|${call}|${flag})|(?:login|authenticate)${call}|\\bBearer[ \\t]{1,3}`
 
 const valueRules: readonly ValueRule[] = [
   {
     rule: 'azure-key',
+    anchor: 'Key=',
     pattern: /((?:Account|SharedAccess)Key=)([A-Za-z0-9+/]{40,100}={0,2})/g,
     accept: () => true,
   },
   {
     rule: 'url-password',
+    anchor: '://',
     pattern: /(:\/\/[^\s:/@'"`<>]{0,100}:)([^\s/@'"`<>]{3,200})(?=@[A-Za-z0-9[_$%{.-])/g,
     accept: (value) =>
       !isPlaceholder(value) && !/^(?:user(?:name)?|pass(?:word|wd)?|pwd?|token|secret|test|root|admin)$/i.test(value),
   },
   {
     rule: 'basic-credentials',
+    anchor: 'Basic',
     pattern: /(\bBasic[ \t]{1,3})([A-Za-z0-9+/]{8,400}={0,2})/g,
     accept: (value) => /^[\x20-\x7e]{0,120}:[\x20-\x7e]{3,300}$/.test(Buffer.from(value, 'base64').toString('latin1')),
   },
   {
     rule: 'assigned-secret',
-    pattern: new RegExp(`(${[assignment, pair, call, flag, header].join('|')})${value}`, 'gi'),
+    anchor: '',
+    pattern: new RegExp(`(${lead})${value}`, 'gi'),
     accept: (value, lead, after) =>
       looksRandom(value) || (/passw|pwd|passphrase/i.test(lead) && isPassword(value, lead, after)),
   },

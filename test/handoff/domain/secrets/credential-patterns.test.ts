@@ -1,6 +1,7 @@
 // Made-up credentials of some ninety kinds in seven surroundings: which share is found, in files and in texts of our own.
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { anchors, credentialsIn } from '../../../../src/handoff/domain/secrets/credential-patterns.js'
+import { anchors, credentialsIn, kinds } from '../../../../src/handoff/domain/secrets/credential-patterns.js'
 import { redactSecrets } from '../../../../src/handoff/domain/secrets/redact-file.js'
 import { makeRedactor, makeStreamRedactor, redacted } from '../../../../src/handoff/domain/secrets/redactor.js'
 import { randomFrom } from '../../../support/random.js'
@@ -65,4 +66,35 @@ test.each(Object.entries(forms))('%s is found however the text that holds it is 
 
 test('a text without an anchor is not searched', () => {
   expect(credentialsIn('const value = compute first and second')).toEqual([])
+})
+
+test('a kind that is left out has no credential in the text', () => {
+  const random = randomFrom(7)
+  const keys = Object.values(forms).flatMap((form) => Array.from({ length: 3 }, () => makeKey(form, random)))
+  const part = fc.oneof(
+    fc.constantFrom(...keys),
+    fc.constantFrom(
+      ...anchors,
+      ...kinds.flatMap(({ contains }) => contains),
+      ' ',
+      '\n',
+      '"',
+      '-',
+      '_',
+      '.',
+      '/',
+      'é',
+      '😀',
+    ),
+    fc.string({ maxLength: 4 }),
+  )
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
+      const text = parts.join('')
+      const held = kinds.filter(({ pattern }) => text.search(pattern) >= 0)
+      const searched = credentialsIn(text).map(({ pattern }) => pattern)
+      expect(held.filter(({ pattern }) => !searched.includes(pattern)).map(({ rule }) => rule)).toEqual([])
+    }),
+    { numRuns: 2_000 },
+  )
 })

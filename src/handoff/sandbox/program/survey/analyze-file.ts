@@ -3,7 +3,14 @@ import { isUtf8 } from 'node:buffer'
 import { redactSecrets } from '../../../domain/secrets/redact-file.js'
 import type { Definition } from '../../../domain/survey.js'
 import type { AnalysisDraft, AnalysisTable } from './analysis-table.js'
-import { decodeText, generatedMarkerRange, hasGeneratedMarker, isLfsPointer, looksMinified } from './decode-text.js'
+import {
+  decodeText,
+  generatedMarkerRange,
+  hasGeneratedMarker,
+  isLfsPointer,
+  isShownAsItIs,
+  looksMinified,
+} from './decode-text.js'
 import type { Visibility } from './definition-visibility.js'
 import { findImports } from './find-imports.js'
 import type { Entry } from './git-tree.js'
@@ -85,7 +92,10 @@ function analyzeRedacted(
   scanner: IdentifierScanner,
 ): FileAnalysis {
   const redacted = redactSecrets(text)
-  if (redacted.places.length === 0) return analyzeText(entry, text, draft, scan)
+  if (redacted.places.length === 0) {
+    draft.clean = isShownAsItIs(text)
+    return analyzeText(entry, text, draft, scan)
+  }
   draft.secrets = redacted.places
   return analyzeText(entry, redacted.text, draft, scanner(Buffer.from(redacted.text, 'latin1'), isProduct(entry)))
 }

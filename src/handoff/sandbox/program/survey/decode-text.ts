@@ -63,3 +63,6 @@ export function sanitizeText(bytes: Buffer): string {
     .replace(/[\v\f]/g, ' ')
     .replace(/[\u0000-\u0008\u000d-\u001f\u007f]/g, '\ufffd')
 }
+
+/** Whether `sanitizeText` gives the same characters as the bytes of the text have. */
+export const isShownAsItIs = (text: string): boolean => !/[^\t\n\x20-\x7e]/.test(text)

@@ -53,3 +53,9 @@ test('credentials are reported although no text is shown', async () => {
   )
   expect(result.table.secrets).toEqual(result.survey.secrets)
 })
+
+test('a credential that only the characters show, and not the bytes, is in no text', async () => {
+  // The second byte of the letter is a space to the rules.
+  const { texts } = await surveyOf({ 'src/a.py': 'url = "x://à:hunter22@db.example.org"\n' }, { textBytes: 1_000 })
+  expect(texts.map(({ text }) => text)).toEqual(['url = "x://à:[redacted:url-password:8]@db.example.org"\n'])
+})
