@@ -57,8 +57,9 @@ function* findJavaScript(text: string, path: string): Generator<Found> {
     const match = pattern.exec(text)
     return match?.[1] ?? match?.[2]
   }
-  /** The end of the last clause. A keyword inside it would end at the same place. */
+  /** The end of the last clause, and the module behind it. A keyword inside the clause ends there too; the first may stand in a comment. */
   let clauseEnd = 0
+  let clauseModule: string | undefined
   for (const { 0: keyword, index } of text.matchAll(/(?<![\w$.])(?:import|export|require)(?![\w$])/g)) {
     const after = index + keyword.length
     let module = keyword === 'export' ? undefined : matchAt(called, after)
@@ -70,10 +71,13 @@ function* findJavaScript(text: string, path: string): Generator<Found> {
     )
       continue
     if (keyword === 'import') module ??= matchAt(quoted, after)
-    if (module === undefined && keyword !== 'require' && after >= clauseEnd) {
-      clauseEnd = endOfClause(text, after)
-      if (/[\s}*]from\s*$/.test(text.slice(Math.max(after, clauseEnd - 60), clauseEnd)))
-        module = matchAt(quoted, clauseEnd)
+    if (module === undefined && keyword !== 'require') {
+      if (after >= clauseEnd) {
+        clauseEnd = endOfClause(text, after)
+        const isImport = /[\s}*]from\s*$/.test(text.slice(Math.max(after, clauseEnd - 60), clauseEnd))
+        clauseModule = isImport ? matchAt(quoted, clauseEnd) : undefined
+      }
+      module = clauseModule
     }
     if (module !== undefined) yield { offset: index, modules: [module] }
   }

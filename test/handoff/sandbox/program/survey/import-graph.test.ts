@@ -82,6 +82,7 @@ async function readSources(...folders: string[]): Promise<Record<string, string>
 
 const tricky = {
   'a.ts': [
+    '// words about an import, without any sign that ends it',
     "import one, { two as deux, type Three } from './b.js'",
     "import * as all from './c'",
     "import type { T } from './types'",
