@@ -131,6 +131,13 @@ test('the list of decisions has each decision, with its title and status', () =>
   }
 })
 
+test('the list of known attacks names tests that are there', () => {
+  const rows = [...read('docs/guarantees.md').matchAll(/^\|.*\]\(\.\.\/(test\/.*?)\): “(.*)…” \|$/gm)]
+  expect(rows.length).toBeGreaterThan(50)
+  const missing = rows.filter(([, file = '', name = '']) => !read(file).includes(name))
+  expect(missing.map(([row]) => row)).toEqual([])
+})
+
 test('docs/format.md has each field of the golden files', () => {
   const text = read('docs/format.md')
   const keysOf = (value: unknown): string[] =>

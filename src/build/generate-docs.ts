@@ -1,5 +1,5 @@
 // Texts that are generated so that they cannot drift: `.env.example` and the tables of settings from the table in the code; and between their marks the
-// tables of inputs and outputs from action.yml, the guarantees and the attacks from the names of their tests, the costs from the price table, the times of storing
+// tables of inputs and outputs from action.yml, the guarantees from the names of their tests, the costs from the price table, the times of storing
 // from what was measured, and the button that deploys from
 // package.json; and the model that documents and examples name.
 import { readdir, readFile, writeFile } from 'node:fs/promises'
@@ -8,7 +8,6 @@ import { parse } from 'yaml'
 import { exampleModel } from '../handoff/domain/model-prices.js'
 import { requiredSettings } from '../handoff/domain/settings.js'
 import { type Setting, settingTable } from '../handoff/domain/settings-reference.js'
-import { attackList } from './attack-list.js'
 import { costTable } from './cost-table.js'
 import { guaranteesPage } from './guarantees-list.js'
 import { storingTable } from './measured-figures.js'
@@ -38,10 +37,9 @@ export async function writeDocuments(root: string): Promise<void> {
 
 /** What stands between the marks, by the name of the mark. */
 export async function generatedParts(root: string): Promise<Record<string, string>> {
-  const [description, guarantees, attacks, manifest] = await Promise.all([
+  const [description, guarantees, manifest] = await Promise.all([
     readFile(join(root, 'action.yml'), 'utf8'),
     guaranteesPage(root),
-    attackList(root),
     readFile(join(root, 'package.json'), 'utf8'),
   ])
   const { inputs, outputs } = parse(description) as Record<'inputs' | 'outputs', Record<string, Described>>
@@ -50,7 +48,6 @@ export async function generatedParts(root: string): Promise<Record<string, strin
     outputs: outputTable(outputs),
     settings: settingTables(),
     guarantees,
-    attacks,
     costs: costTable(),
     storing: storingTable(),
     deploy: deployButton(JSON.parse(manifest).repository),
