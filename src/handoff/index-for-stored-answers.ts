@@ -11,8 +11,7 @@ export { parseLookupSettings } from './domain/drive-settings.js'
 export { HandoffError, isHandoffError } from './domain/errors.js'
 export { layout, parseRepository, parseRunId, parseSha } from './domain/run.js'
 export { orAborted } from './util/abort.js'
-export { findAnswer } from './workflows/answer/find-answer.js'
-export { storedAnswer } from './workflows/answer/report-answer.js'
+export { findAnswer, storedAnswer } from './workflows/answer/find-answer.js'
 export { parseRunName } from './workflows/answer/resolve-run.js'
 
 /** Only callers that signed in with GitHub need it. */

@@ -87,15 +87,14 @@ export { answerFound, answerQuestion } from './workflows/answer/answer-question.
 export {
   type AnswerRequest,
   type AnswerResult,
+  correctionsFor,
   type FoundQuestion,
   findAnswer,
-  findQueued,
 } from './workflows/answer/find-answer.js'
 export { type FoundLines, findLines, type LinesRequest } from './workflows/answer/find-lines.js'
 export { feedbackOn, giveFeedback } from './workflows/answer/give-feedback.js'
 export { answerOrJoin, followAnswer } from './workflows/answer/join-answer.js'
-export { failQueued, queueAnswer } from './workflows/answer/queue-answer.js'
-export { correctionsFor } from './workflows/answer/report-answer.js'
+export { failQueued, findQueued, queueAnswer } from './workflows/answer/queue-answer.js'
 export { budgetProblem } from './workflows/answer/reserve-budget.js'
 export { type ChosenRun, parseRunName, type RunName, resolveRun } from './workflows/answer/resolve-run.js'
 export { passesByItself, retryAfterSeconds, wasInterrupted } from './workflows/answer/retry-policy.js'

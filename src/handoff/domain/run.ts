@@ -1,7 +1,6 @@
 // Repositories, commits, runs, and the table of all paths on drive9. No other module builds such a path.
 
 import { hash } from 'node:crypto'
-import { withoutTrailingSlashes } from '../util/text.js'
 import { HandoffError } from './errors.js'
 
 export interface Repository {
@@ -157,7 +156,7 @@ export interface Layout {
 }
 
 /**
- * The paths of a repository on drive9. `root` is the setting DRIVE9_ROOT: `/` or `/some/folder`. Names on GitHub are case-insensitive, so the
+ * The paths of a repository on drive9. `root` is the setting DRIVE9_ROOT as it was parsed: `/some/folder`, or empty for the top. Names on GitHub are case-insensitive, so the
  * paths are in lower case.
  */
 export function layout(root: string, repository: Repository): Layout {
@@ -175,7 +174,7 @@ function lowerCase(repository: Repository): Repository {
 
 /** The folder of a repository's git host. */
 export function hostFolder(root: string, host: string): string {
-  return `${withoutTrailingSlashes(root)}/${host.replace(':', '_')}`
+  return `${root}/${host.replace(':', '_')}`
 }
 
 /** The paths of a repository by the exact name of its folder. */
@@ -205,7 +204,7 @@ function refFile(ref: string): string {
 }
 
 /** The directory of the service's files. No git host can have this name. */
-export const serviceDirectory = (root: string) => `${withoutTrailingSlashes(root)}/_service`
+export const serviceDirectory = (root: string) => `${root}/_service`
 
 export const budgetsDirectory = (root: string) => `${serviceDirectory(root)}/budgets`
 

@@ -4,7 +4,7 @@ import type { ReadContext } from '../context.js'
 import type { AnswerRecord, CompletedAnswer } from '../domain/answer.js'
 import { covers } from '../domain/citations/cited-lines.js'
 import { showCorrections } from '../domain/corrections/render-corrections.js'
-import { HandoffError, isHandoffError } from '../domain/errors.js'
+import { HandoffError, ignoreFailure, isHandoffError } from '../domain/errors.js'
 import type { Handoff } from '../domain/handoff-record.js'
 import type { DriveEntry } from '../domain/ports.js'
 import { hostFolder, type Layout, layout, layoutAsSpelled, olderLayout, type Repository } from '../domain/run.js'
@@ -15,7 +15,7 @@ import { readRef } from '../store/ref-heads.js'
 import { readAnswer, readSealed } from '../store/run-store.js'
 import { mapConcurrent } from '../util/map-concurrent.js'
 import type { AnswerRequest } from './answer/find-answer.js'
-import { optionally, stalenessAt } from './answer/report-answer.js'
+import { stalenessAt } from './answer/find-answer.js'
 import { type ChosenRun, repositoryOf } from './answer/resolve-run.js'
 import type { AnswerStaleness } from './pull-request/check-answer.js'
 import { correctionsOf } from './read-corrections.js'
@@ -163,8 +163,8 @@ export async function staleSince(
   if (ref === undefined || !/^refs\/(heads|pull)\//.test(ref)) return undefined
   const repository = repositoryOf(run)
   const older = olderLayout(context.root, repository)
-  const read = (place: Layout) => readRef(context.ports.drive, place, ref, signal)
-  const head = await optionally(async () => (await read(layout(context.root, repository))) ?? (older && read(older)))
+  const read = (place: Layout) => readRef(context.ports.drive, place, ref, signal).catch(ignoreFailure)
+  const head = (await read(layout(context.root, repository))) ?? (older && (await read(older)))
   return stalenessAt(head, record, run, github, context, signal)
 }
 

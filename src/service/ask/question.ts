@@ -13,7 +13,6 @@ import {
 } from '../../handoff/index-for-stored-answers.js'
 import type { App } from '../app.js'
 import { allow, type Caller } from '../auth/caller.js'
-import { contextForRequest } from '../context-for-request.js'
 import type { RequestContext } from '../http/http-function.js'
 import { wrong } from '../http/parse-request.js'
 import { HttpError } from '../http/problem-details.js'
@@ -110,7 +109,7 @@ export async function locate(app: App, caller: Caller, name: string, signal: Abo
 function checkName(name: Product.RunName, repository: Product.Repository): void {
   if ('run' in name) parseRunId(name.run)
   if ('commit' in name) parseSha(name.commit)
-  if ('ref' in name && name.ref !== 'HEAD') layout('/', repository).ref(name.ref)
+  if ('ref' in name && name.ref !== 'HEAD') layout('', repository).ref(name.ref)
 }
 
 /** A question with its run and answer id. */
@@ -131,6 +130,7 @@ export async function findQuestion(
   const heard = heardBy(exchange, emit)
   const context = { ...base, ports: { ...base.ports, emit: heard } }
   const work = async () => {
+    const { contextForRequest } = await import('../context-for-request.js')
     const { workBy } = divideTime(exchange.deadline, Date.now())
     const { trace, background } = exchange
     return contextForRequest(await app.context(model), {

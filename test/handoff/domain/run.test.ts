@@ -80,7 +80,7 @@ test('a path inside a run directory, and groups on GitHub, are no repository', (
 
 test('groups nest, and the host is part of the path', () => {
   const nested = parseRepository('group/sub/tools', 'git.example.org:8443')
-  expect(layout('/handoff/', nested).repository).toBe('/handoff/git.example.org_8443/group/sub/tools')
+  expect(layout('/handoff', nested).repository).toBe('/handoff/git.example.org_8443/group/sub/tools')
 })
 
 test('the table of paths', () => {
@@ -102,7 +102,7 @@ test('the table of paths', () => {
 test.each(['main', 'refs/tags/v1', 'refs/pull/0', 'refs/pull/x', 'refs/heads/', 'refs/pull/1/other'])(
   'refuses %j as a ref',
   (ref) => {
-    expect(refusal(() => layout('/', repository).ref(ref))).toBe('invalid-input')
+    expect(refusal(() => layout('', repository).ref(ref))).toBe('invalid-input')
   },
 )
 

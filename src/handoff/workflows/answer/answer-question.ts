@@ -19,18 +19,18 @@ import { type Answered, type AnswerJob, modelChecked } from './ask-model.js'
 import {
   type AnswerRequest,
   type AnswerResult,
+  correctionsFor,
   type FoundQuestion,
   findAnswer,
-  newClaim,
-  payerOf,
   placeOf,
+  stalenessAt,
+  storedAnswer,
 } from './find-answer.js'
 import { generateAnswer } from './generate-answer.js'
 import { generateComparison } from './generate-comparison.js'
-import { holdLease, type Lease, leaseMs } from './lease.js'
+import { holdLease, type Lease, leaseMs, newClaim } from './lease.js'
 import { type Opening, openBesideClaim } from './open-for-reading.js'
-import { correctionsFor, stalenessAt, storedAnswer } from './report-answer.js'
-import { costBefore, reserveBudget } from './reserve-budget.js'
+import { costBefore, payerOf, reserveBudget } from './reserve-budget.js'
 import { repositoryOf } from './resolve-run.js'
 import { failureOf, inProgress, passesByItself } from './retry-policy.js'
 import { claimLabels } from './sandbox-ended.js'

@@ -1,10 +1,11 @@
-// Which run a question is about, which answer it has, and whether that answer is there. Only reads: an answer that is stored needs nothing else,
-// so what the work needs is loaded only when there is work.
+// Which run a question is about, which answer it has, whether that answer is there, and what its caller gets then. Only reads: an answer that is stored
+// needs nothing else, so what the work needs is loaded only when there is work.
 
-import type { AppContext, LookupContext } from '../../context.js'
-import type { AnswerRecord, ClaimedAnswer, CompletedAnswer, Question, SettledQuestion } from '../../domain/answer.js'
+import type { LookupContext, ReadContext } from '../../context.js'
+import type { AnswerRecord, CompletedAnswer, Question, SettledQuestion } from '../../domain/answer.js'
 import { answerIdOf, parseQuestion } from '../../domain/answers/question.js'
 import type { Correction, ShownCorrection } from '../../domain/corrections/correction.js'
+import { ignoreFailure } from '../../domain/errors.js'
 import type { GitHub } from '../../domain/github.js'
 import { layout, parseRunId } from '../../domain/run.js'
 import { type RecordPlace, readAnswer, sha256 } from '../../store/run-store.js'
@@ -12,8 +13,7 @@ import { awaitedLater } from '../../util/abort.js'
 import { type StepTimer, startTimer } from '../../util/step-timer.js'
 import type { AnswerStaleness } from '../pull-request/check-answer.js'
 import { correctionsOf, readCorrections } from '../read-corrections.js'
-import { type ChosenRun, type RunName, resolveRun, type Where } from './resolve-run.js'
-import { threadAfter } from './thread.js'
+import { type ChosenRun, type RunName, repositoryOf, resolveRun, type Where } from './resolve-run.js'
 
 export interface AnswerRequest extends Where {
   name: RunName
@@ -61,13 +61,6 @@ export const placeOf = ({ id, run }: Pick<FoundQuestion, 'id' | 'run'>, { ports 
   id,
 })
 
-/** The budgets and the order of waiting questions have a name for every caller. */
-export const payerOf = ({ request, id, question }: FoundQuestion) => ({
-  caller: request.caller ?? 'local',
-  id,
-  depth: question.depth,
-})
-
 export async function findAnswer(
   request: AnswerRequest,
   context: LookupContext,
@@ -97,52 +90,20 @@ export async function findAnswer(
   return { request, question, id, run, base, record, corrections, timer }
 }
 
-/** The question of a record that a job goes on with. */
-export async function findQueued(
-  job: Where & { run: string; id: string; labels?: Record<string, string> | undefined; caller?: string | undefined },
-  context: LookupContext,
-  signal: AbortSignal,
-): Promise<FoundQuestion | undefined> {
-  const { run: name, id, labels, caller, ...where } = job
-  const timer = startTimer(context.ports)
-  const resolve = (run: string) => timer.step('look up', () => resolveRun(where, { run }, context, signal))
-  const run = await resolve(name)
-  const [record, corrections] = await Promise.all([
-    readAnswer(placeOf({ id, run }, context), signal),
-    correctionsOf(context, run, signal),
-  ])
-  if (record === undefined) return undefined
-  const base = record.compareWith && (await resolve(record.compareWith.run))
-  const question = questionOf(record)
-  const request = {
-    ...where,
-    name: { run: name },
-    question,
-    labels,
-    caller,
-  }
-  return { request, question, id, run, base, record, corrections, timer }
-}
-
-function questionOf(record: AnswerRecord): SettledQuestion {
-  const { question, thread, asker, depth = 'normal' } = record
-  return {
-    text: question,
-    depth,
-    thread,
-    asker,
-    ...(record.status === 'running' && record.fresh ? { fresh: true } : {}),
-  }
-}
-
+/** A question that follows others is in the thread that they make. */
 function inThread(
   question: SettledQuestion,
   { after = [] }: AnswerRequest,
   run: string,
   { ports }: LookupContext,
 ): SettledQuestion {
-  const thread = threadAfter(after, { run, model: ports.model.name, depth: question.depth })
-  return thread === undefined ? question : { ...question, thread }
+  if (after.length === 0) return question
+  const earlier = { run, model: ports.model.name, depth: question.depth }
+  const thread = after.reduce<string | undefined>(
+    (before, text) => answerIdOf({ ...earlier, question: text, thread: before }, sha256),
+    undefined,
+  )
+  return { ...question, thread }
 }
 
 /** A question that is asked anew each time has an id that nothing can be stored under yet. */
@@ -188,29 +149,41 @@ function answerId(question: SettledQuestion, run: string, base: string | undefin
   )
 }
 
-/** The record that claims a question, before any work. */
-export function newClaim(
-  { question, id, run, base }: FoundQuestion,
-  context: AppContext,
-  leaseMs: number,
-): ClaimedAnswer {
-  const { clock, model, uniqueId } = context.ports
-  const now = clock.now()
-  return {
-    version: 1,
-    id,
-    run: run.handoff.run,
-    commit: run.handoff.commit,
-    question: context.redact(question.text),
-    thread: question.thread,
-    asker: question.asker,
-    ...(base ? { compareWith: { run: base.handoff.run, commit: base.handoff.commit } } : {}),
-    model: model.name,
-    ...(question.depth === 'normal' ? {} : { depth: question.depth }),
-    acceptedAt: new Date(now).toISOString(),
-    status: 'running',
-    leaseUntil: new Date(now + leaseMs).toISOString(),
-    claim: uniqueId(),
-    ...(question.fresh ? { fresh: true } : {}),
+// ── an answer that is stored ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export async function storedAnswer(
+  { id, run, request, corrections }: FoundQuestion,
+  record: CompletedAnswer,
+  context: LookupContext,
+  signal: AbortSignal,
+): Promise<AnswerResult> {
+  context.ports.emit({ type: 'answer-reused', id })
+  const stale = await stalenessAt(run.behind?.head, record, run, request.github, context, signal)
+  return { record, run, reused: true, stale, corrections: correctionsFor(record, corrections) }
+}
+
+/** Undefined where there is nothing to say, or where it cannot be found out: that costs the remark and not the answer. */
+export async function stalenessAt(
+  head: string | undefined,
+  record: CompletedAnswer,
+  run: ChosenRun,
+  github: AnswerRequest['github'],
+  context: ReadContext,
+  signal: AbortSignal,
+): Promise<AnswerStaleness | undefined> {
+  if (head === undefined) return undefined
+  const { checkStaleness } = await import('../pull-request/check-answer.js')
+  try {
+    return await checkStaleness({ repository: repositoryOf(run), record, head }, context, await github?.(), signal)
+  } catch (error) {
+    return ignoreFailure(error)
   }
+}
+
+/** Of this answer, and of the one whose words it repeats. */
+export function correctionsFor(
+  { id, reusedFrom }: Pick<CompletedAnswer, 'id' | 'reusedFrom'>,
+  corrections: readonly Correction[],
+): Correction[] {
+  return corrections.filter(({ answer }) => answer !== undefined && (answer === id || answer === reusedFrom))
 }

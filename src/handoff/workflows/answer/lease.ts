@@ -8,6 +8,7 @@ import { HandoffError, isHandoffError } from '../../domain/errors.js'
 import { completeAnswer, giveUpAnswer, type Held, renewLease } from '../../store/answer-store.js'
 import type { RecordPlace } from '../../store/run-store.js'
 import { cleanupSignal } from '../../util/abort.js'
+import type { FoundQuestion } from './find-answer.js'
 
 export const leaseMs = 60_000
 /** Two renewals may fail before the lease expires. */
@@ -23,6 +24,33 @@ export interface Lease extends AsyncDisposable {
   complete(record: CompletedAnswer | FailedAnswer): Promise<CompletedAnswer | FailedAnswer>
   /** Ends the work without an answer; where a job waits for the question and may go on, it does. */
   giveUp(failed: FailedAnswer, jobGoesOn: boolean): Promise<void>
+}
+
+/** The record that claims a question, before any work. */
+export function newClaim(
+  { question, id, run, base }: FoundQuestion,
+  context: AppContext,
+  leaseMs: number,
+): ClaimedAnswer {
+  const { clock, model, uniqueId } = context.ports
+  const now = clock.now()
+  return {
+    version: 1,
+    id,
+    run: run.handoff.run,
+    commit: run.handoff.commit,
+    question: context.redact(question.text),
+    thread: question.thread,
+    asker: question.asker,
+    ...(base ? { compareWith: { run: base.handoff.run, commit: base.handoff.commit } } : {}),
+    model: model.name,
+    ...(question.depth === 'normal' ? {} : { depth: question.depth }),
+    acceptedAt: new Date(now).toISOString(),
+    status: 'running',
+    leaseUntil: new Date(now + leaseMs).toISOString(),
+    claim: uniqueId(),
+    ...(question.fresh ? { fresh: true } : {}),
+  }
 }
 
 /** The leases of this process, by the place of their record. */

@@ -7,6 +7,7 @@ import { costOf, type Prices } from '../../domain/model-prices.js'
 import type { RunEvent } from '../../domain/run-events.js'
 import type { Usage } from '../../domain/usage.js'
 import type { BudgetLimits } from '../../store/caller-budgets.js'
+import type { FoundQuestion } from './find-answer.js'
 
 /** A reservation outlives the work that it is for, and expires by itself when the process dies. */
 export const settlingMs = 60_000
@@ -15,6 +16,13 @@ interface Reservation extends AsyncDisposable {
   /** Counts what is spent through it. */
   context: AppContext
 }
+
+/** The budgets and the order of waiting questions have a name for every caller. */
+export const payerOf = ({ request, id, question }: FoundQuestion) => ({
+  caller: request.caller ?? 'local',
+  id,
+  depth: question.depth,
+})
 
 /** Rejects with `budget` when the caller cannot pay for another question. */
 export async function reserveBudget(

@@ -6,7 +6,6 @@ import type { AppContext } from '../../context.js'
 import type { ClaimedAnswer } from '../../domain/answer.js'
 import { endClaim } from '../../store/answer-store.js'
 import type { RecordPlace } from '../../store/run-store.js'
-import { withoutTrailingSlashes } from '../../util/text.js'
 
 interface EndedSandbox {
   id: string
@@ -35,7 +34,7 @@ export async function freeAfterSandbox(
   if (handoff !== '1' || role !== 'ask') return 'nothing'
   if (await ports.sandboxes.endedOutside(id, reason)) return 'stopped'
   if (!foreignReasons.has(reason)) return 'nothing'
-  const isOurs = directory.startsWith(`${withoutTrailingSlashes(root)}/`) && /^[0-9a-f]{32}$/.test(answer)
+  const isOurs = directory.startsWith(`${root}/`) && /^[0-9a-f]{32}$/.test(answer)
   if (!isOurs) return 'nothing'
   const freed = await endClaim({ drive: ports.drive, directory, id: answer }, claim, ports.clock.now(), signal)
   return freed ? 'freed' : 'nothing'

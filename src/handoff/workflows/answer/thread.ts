@@ -2,22 +2,12 @@
 // and the same conversation finds its stored answers again.
 import type { AppContext } from '../../context.js'
 import type { AnswerRecord, CompletedAnswer, Question } from '../../domain/answer.js'
-import { type AnswerKey, answerIdOf } from '../../domain/answers/question.js'
-import { readAnswer, sha256 } from '../../store/run-store.js'
+import { readAnswer } from '../../store/run-store.js'
 import { compareText } from '../../util/text.js'
 import type { Said } from './ask-model.js'
 
 /** Earlier answers that the model is shown. */
 const mostShown = 3
-
-/** The thread of a question that follows these. Each of them is a question about the same run, of the same depth. */
-export function threadAfter(earlier: readonly string[], asked: Omit<AnswerKey, 'question'>): string | undefined {
-  let thread: string | undefined
-  for (const question of earlier) {
-    thread = answerIdOf({ ...asked, question, thread }, sha256)
-  }
-  return thread
-}
 
 /** The earlier answers of a thread, the oldest first. `recent` are answers of the run that were read already. */
 export async function readThread(
