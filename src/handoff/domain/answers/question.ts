@@ -55,7 +55,7 @@ function bareWord(word: string): string {
   return word.slice(from, to) + (open > 0 ? (/^[)\]}]+/.exec(end)?.[0].slice(0, open) ?? '') : '')
 }
 
-export interface AnswerKey {
+interface AnswerKey {
   run: string
   question: string
   model: string
