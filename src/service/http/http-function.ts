@@ -1,6 +1,7 @@
 // Handles one request: gives it an id and a deadline, routes it, logs one line, and always responds.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { getDeadline, waitUntil } from '@vercel/functions'
 import {
   HttpError,
@@ -10,7 +11,7 @@ import {
   problemResponse,
   toProblem,
 } from './problem-details.js'
-import { nextTurn, type TimeLimit, timeLimit } from './request-deadline.js'
+import { type TimeLimit, timeLimit } from './request-deadline.js'
 
 export interface RequestContext {
   request: Request
@@ -120,8 +121,8 @@ export function serve(
       const response = await answer(exchange, methods, manner)
       for (const [name, value] of Object.entries(headers())) response.headers.set(name, value)
       finish(response, exchange, manner, timings)
-      const tellThis = () => tell({ ...notes, status: response.status })
-      exchange.background(last.then(tellThis, tellThis))
+      const logging = last.catch(() => undefined).then(() => tell({ ...notes, status: response.status }))
+      exchange.background(logging)
       over()
       return request.method === 'HEAD' ? new Response(null, response) : response
     },
@@ -137,7 +138,7 @@ async function answer(
   const place = { requestId, instance: url.pathname.slice(0, 300) }
   try {
     manner.readAddress?.(url)
-    const allowed = allowedMethods(methods)
+    const allowed = [...Object.keys(methods), ...('GET' in methods ? ['HEAD'] : []), 'OPTIONS'].join(', ')
     if (request.method === 'OPTIONS')
       return new Response(null, { status: 204, headers: { allow: allowed, ...preflight(request, manner, allowed) } })
     const handler = methods[request.method] ?? (request.method === 'HEAD' ? methods['GET'] : undefined)
@@ -164,9 +165,6 @@ export function logFieldsFor(error: unknown): Record<string, unknown> {
 function describeDefect(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message).slice(0, 4_000) : String(error).slice(0, 1_000)
 }
-
-const allowedMethods = (methods: Record<string, Handler>) =>
-  [...Object.keys(methods), ...('GET' in methods ? ['HEAD'] : []), 'OPTIONS'].join(', ')
 
 const exposed = 'Location, Retry-After, Server-Timing, X-Request-Id, Link, ETag, RateLimit, RateLimit-Policy'
 
@@ -205,11 +203,6 @@ function finish(
     headers.set('access-control-allow-origin', origin)
     headers.set('access-control-expose-headers', exposed)
   }
-  if (timings.size > 0) headers.set('server-timing', serverTiming(timings))
-}
-
-function serverTiming(timings: Map<string, number>): string {
-  return [...timings]
-    .map(([name, milliseconds]) => `${name.replace(/[^a-z0-9]+/gi, '-')};dur=${Math.round(milliseconds)}`)
-    .join(', ')
+  const times = [...timings].map(([name, ms]) => `${name.replace(/[^a-z0-9]+/gi, '-')};dur=${Math.round(ms)}`)
+  if (times.length > 0) headers.set('server-timing', times.join(', '))
 }

@@ -150,6 +150,3 @@ export function limited(signal: AbortSignal, milliseconds: number): { signal: Ab
 /** Resolves after the delay, at once if it has passed. */
 export const pause = (milliseconds: number) =>
   new Promise<undefined>((resolve) => setTimeout(resolve, Math.max(0, milliseconds), undefined).unref())
-
-/** Lets pending writes finish first. */
-export const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -38,16 +38,9 @@ export function makeDrive(settings: DriveSettings): Drive {
   }
 
   async function read(path: string, options: { maxBytes: number; signal: AbortSignal }): Promise<Uint8Array | null> {
-    let pieces: Uint8Array[] = []
-    const file = {
-      most: options.maxBytes,
-      restart: () => {
-        pieces = []
-      },
-      bytes: (piece: Uint8Array) => pieces.push(piece),
-    }
-    const call: Call = { ...fileCall('GET', path), quick: true, expected: [404], file }
-    return (await request(connection, call, options.signal)).status === 404 ? null : Buffer.concat(pieces)
+    const call: Call = { ...fileCall('GET', path), quick: true, expected: [404], file: { most: options.maxBytes } }
+    const { status, body } = await request(connection, call, options.signal)
+    return status === 404 ? null : body
   }
 
   async function locate(path: string, signal: AbortSignal): Promise<string | undefined> {
@@ -60,7 +53,7 @@ export function makeDrive(settings: DriveSettings): Drive {
   async function digest(path: string, signal: AbortSignal): Promise<FileDigest | null> {
     let bytes = 0
     let hash = createHash('sha256')
-    const file = {
+    const consumer = {
       restart: () => {
         bytes = 0
         hash = createHash('sha256')
@@ -71,7 +64,11 @@ export function makeDrive(settings: DriveSettings): Drive {
         release(piece)
       },
     }
-    const { status } = await request(connection, { ...fileCall('GET', path), expected: [404], file }, signal)
+    const { status } = await request(
+      connection,
+      { ...fileCall('GET', path), expected: [404], file: { consumer } },
+      signal,
+    )
     return status === 404 ? null : { bytes, sha256: hash.digest('hex') }
   }
 

@@ -46,14 +46,18 @@ export async function send(url: string, sent: Sent): Promise<Reply> {
   })
   request.on('close', () => reject(new Error('It was closed without an answer.')))
   limitConnecting(request, connectMs)
-  const before = bytesBefore(request)
+  // How much had been received over the connection when the request got it.
+  let before: number | undefined
+  request.once('socket', (socket) => {
+    before = socket.bytesRead
+  })
   const stopped = whenAborted(signal, () => request.destroy())
   request.end(body)
   let reply: IncomingMessage
   try {
     reply = await promise.finally(stopped)
   } catch (error) {
-    if (!againWhenClosed || signal.aborted || !wasClosed(request, before(), error)) throw error
+    if (!againWhenClosed || signal.aborted || !wasClosed(request, before, error)) throw error
     // With a connection of its own, which cannot have been closed before.
     return send(url, { ...sent, againWhenClosed: false, agent: false })
   }
@@ -64,21 +68,13 @@ export async function send(url: string, sent: Sent): Promise<Reply> {
   reply.once('end', () => {
     if (!request.writableFinished) request.destroy()
   })
+  const isMeasured = reply.headers['content-length'] !== undefined || reply.headers['transfer-encoding'] !== undefined
   return {
     status: reply.statusCode ?? 0,
     header: (name) => reply.headers[name]?.toString() ?? null,
-    body: isMeasured(reply) ? reply : unlessBroken(reply, () => broken),
+    body: isMeasured ? reply : unlessBroken(reply, () => broken),
     drop,
   }
-}
-
-/** How much had been received over the connection when the request got it. */
-function bytesBefore(request: ClientRequest): () => number | undefined {
-  let bytes: number | undefined
-  request.once('socket', (socket) => {
-    bytes = socket.bytesRead
-  })
-  return () => bytes
 }
 
 /**
@@ -89,9 +85,6 @@ function wasClosed(request: ClientRequest, before: number | undefined, error: un
   const { code } = error as NodeJS.ErrnoException
   return request.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE') && request.socket?.bytesRead === before
 }
-
-const isMeasured = ({ headers }: IncomingMessage) =>
-  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 
 /** What only the end of the connection ends is taken for whole also where the connection was cut. */
 async function* unlessBroken(reply: IncomingMessage, broken: () => Error | undefined): AsyncIterable<Uint8Array> {
@@ -107,9 +100,8 @@ function limitConnecting(request: ClientRequest, milliseconds: number): void {
   request.once('socket', (socket) => {
     if (!socket.connecting) return
     const timer = setTimeout(late, milliseconds)
-    const done = () => clearTimeout(timer)
-    socket.once('connect', done)
-    request.once('close', done)
+    socket.once('connect', () => clearTimeout(timer))
+    request.once('close', () => clearTimeout(timer))
   })
 }
 

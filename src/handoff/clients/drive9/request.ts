@@ -106,22 +106,21 @@ export interface Call extends CallName {
   expected?: number[]
   /** Text of a body that the caller handles, whatever the status. The call is not made again. */
   expectedWords?: RegExp
-  /** Takes the bytes of a file, from the service or from where it redirects. */
-  file?: BytesConsumer
+  /** A file is wanted, from the service or from where it redirects. */
+  file?: WantedFile
 }
 
-interface BytesConsumer {
-  /** A stream that broke off starts again from the first byte. */
-  restart(): void
-  bytes(piece: Uint8Array): void
+interface WantedFile {
   /** Refuse what is larger; unlimited when absent. */
   most?: number
+  /** Takes the bytes, which are not kept then. A stream that broke off starts again from the first byte. */
+  consumer?: { restart(): void; bytes(piece: Uint8Array): void }
 }
 
 interface Answer {
   status: number
   header: Reply['header']
-  /** Empty when a consumer took the bytes. */
+  /** Empty when a file's consumer took the bytes. */
   body: Uint8Array
   /** An earlier attempt of this call was lost: it may have been executed. */
   afterLoss: boolean
@@ -188,7 +187,7 @@ function problemOf({ key, clock }: Connection, call: Call, { status, header, bod
 
 /** One attempt. A large file is a redirect to an object storage. */
 async function receive(connection: Connection, call: Call, signal: AbortSignal): Promise<Received> {
-  call.file?.restart()
+  call.file?.consumer?.restart()
   const received = await exchange(connection, call, signal)
   if (!call.file || ![302, 303, 307].includes(received.status)) return received
   const to = objectAddress(call, `${connection.server}${call.to ?? call.path}`, received.header('location'))
@@ -273,7 +272,7 @@ async function readBody(call: Call, reply: Reply, listen: (received: number) => 
   const packed = !isHead && (header('content-encoding')?.toLowerCase() || 'identity') !== 'identity'
   if (packed && status < 300) throw new Lost(notDrive9(call, 'packed data'))
   const pieces: Uint8Array[] = []
-  const take = packed ? () => 0 : sink ? sink.bytes : (piece: Uint8Array) => pieces.push(piece)
+  const take = sink?.consumer?.bytes ?? ((piece: Uint8Array) => pieces.push(piece))
   let received = 0
   listen(received)
   for await (const piece of body) {
@@ -283,7 +282,7 @@ async function readBody(call: Call, reply: Reply, listen: (received: number) => 
     listen(received)
   }
   // Fewer or more bytes than were announced is a loss, whatever the connection says.
-  if (announced === null || Number(announced) === received) return Buffer.concat(pieces)
+  if (announced === null || Number(announced) === received) return Buffer.concat(packed ? [] : pieces)
   throw new Error('The reply is not whole.')
 }
 
