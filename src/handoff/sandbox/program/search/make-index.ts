@@ -111,12 +111,11 @@ async function indexWords(corpus: GitCorpus, states: Map<number, FileState>) {
   return [words, identifiers]
 }
 
-/** An id, and where its object is in the tar: the distance from the end of the last one, mostly none. An object that is not there has length 0. */
+/** Where the object of an id is in the tar: the distance from the end of the last one, mostly none. An object that is not there has length 0. */
 function createPlaceWriter(table: ByteWriter, places: ReadonlyMap<string, Place>): (id: string) => void {
   let end = 0
   return (id) => {
     const { offset, length } = places.get(id) ?? { offset: end, length: 0 }
-    table.bytes(Buffer.from(id, 'hex'))
     table.number(offset < end ? (end - offset) * 2 - 1 : (offset - end) * 2)
     table.number(length)
     end = offset + length
@@ -154,7 +153,7 @@ function writeNames(pages: PageWriter, searched: readonly SourceFile[], { files 
   return pages.endTable()
 }
 
-/** Files that are not searched and may be read by name: by path, with id and place. */
+/** Files that are not searched and may be read by name: by path, with place. */
 function writeOtherFiles(pages: PageWriter, { corpus, places }: Indexed) {
   const searched = new Set(corpus.files.map(({ path }) => path))
   const isOther = (entry: Entry) =>

@@ -12,25 +12,22 @@ import type { SourceFile } from './source-files.js'
 import { readPlaces, type StoredFile } from './stored-file.js'
 import type { Place } from './stored-objects.js'
 
-export interface ObjectPlace extends Place {
-  id: string
-}
-
 export interface CommitIndex {
-  commit: ObjectPlace
+  commit: Place
   /** The trees by the path of their directory; '' is the top. */
-  folders: ReadonlyMap<string, ObjectPlace>
+  folders: ReadonlyMap<string, Place>
   files: SourceFile[]
   /** By the index of the file. */
-  blobs: ObjectPlace[]
+  blobs: Place[]
   unsearched: string[]
   words: WordIndex
   findDefinitions: FindDefinitions
   /** A file that is not searched. */
-  findOther(path: string): Promise<ObjectPlace | undefined>
+  findOther(path: string): Promise<Place | undefined>
 }
 
-export const indexVersion = 1
+/** The first version had the ids of the objects too. */
+export const indexVersion = 2
 /** What is known of a searchable file: nothing but its name where attributes exclude it. */
 export const fileState = { unread: 0, binary: 1, text: 2 }
 
@@ -46,11 +43,11 @@ export function readIndex(packed: Uint8Array, pages: StoredFile, commit: string)
   const grammars = textsOf(head['grammars'])
   const nextPlace = createPlaceReader(table)
   const commitPlace = nextPlace()
-  const folders = new Map<string, ObjectPlace>()
+  const folders = new Map<string, Place>()
   for (let left = table.number(); left > 0; left--) folders.set(table.text(), nextPlace())
   const directories = [...folders.keys()]
   const files: SourceFile[] = []
-  const blobs: ObjectPlace[] = []
+  const blobs: Place[] = []
   const texts: WordIndex['texts'] = []
   let blocks = 0
   for (let left = table.number(); left > 0; left--) {
@@ -67,7 +64,7 @@ export function readIndex(packed: Uint8Array, pages: StoredFile, commit: string)
       path: directory === '' ? name : `${directory}/${name}`,
       name,
       directory,
-      blob: blob.id,
+      blob: '',
       size,
       kind: kinds[flags >> 3] ?? 'source',
       grammar,
@@ -109,7 +106,7 @@ export function readIndex(packed: Uint8Array, pages: StoredFile, commit: string)
       return found
     },
     async findOther(path) {
-      let found: ObjectPlace | undefined
+      let found: Place | undefined
       await lookUp(others, [onlyKey(Buffer.from(path))], read, (_, value) => {
         found = createPlaceReader(new ByteReader(value))()
       })
@@ -120,17 +117,15 @@ export function readIndex(packed: Uint8Array, pages: StoredFile, commit: string)
 
 const textsOf = (value: unknown) => (Array.isArray(value) ? value.map(String) : [])
 
-function createPlaceReader(from: ByteReader): () => ObjectPlace {
+function createPlaceReader(from: ByteReader): () => Place {
   let end = 0
   return () => {
-    const at = from.skip(20)
-    const id = from.all.toString('hex', at, at + 20)
     const distance = from.number()
     const offset = distance % 2 === 1 ? end - (distance + 1) / 2 : end + distance / 2
     const length = from.number()
     end = offset + length
     if (offset < 0) throw new RangeError('The search index has a place before the beginning.')
-    return { id, offset, length }
+    return { offset, length }
   }
 }
 

@@ -6,6 +6,7 @@ export interface SourceFile {
   path: string
   name: string
   directory: string
+  /** Its id. From an index it is known when the file is read. */
   blob: string
   /** Size in bytes; after reading, of the text in UTF-8. */
   size: number

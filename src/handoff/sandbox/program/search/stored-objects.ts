@@ -12,6 +12,8 @@ export interface Place {
 }
 
 export interface StoredObject {
+  /** The hash of what it is, as git makes it. */
+  id: string
   kind: ObjectKind
   bytes: Buffer
   /** The same, deflated. */
@@ -23,8 +25,8 @@ const largestObject = 16_000_000
 /** Around the deflated bytes of a zlib stream. */
 const zlibFrame = { head: 2, checksum: 4 }
 
-/** Throws unless the bytes are the object of this id. */
-export function readObject(stored: Buffer, id: string): StoredObject {
+/** Throws unless the bytes are an object. Which one it is, its id says. */
+export function readObject(stored: Buffer): StoredObject {
   let at = 0
   let byte = stored.readUInt8(at++)
   const kind = kinds[(byte >> 4) & 7]
@@ -37,9 +39,8 @@ export function readObject(stored: Buffer, id: string): StoredObject {
     throw new RangeError('The stored tar has something else at the place of an object.')
   const deflated = stored.subarray(at + zlibFrame.head, stored.length - zlibFrame.checksum)
   const bytes = inflateRawSync(deflated, { maxOutputLength: Math.max(1, size) })
-  const name = createHash('sha1').update(`${kind} ${bytes.length}\0`).update(bytes).digest('hex')
-  if (name !== id) throw new RangeError('The stored tar has another object at the place of this one.')
-  return { kind, bytes, deflated }
+  const id = createHash('sha1').update(`${kind} ${bytes.length}\0`).update(bytes).digest('hex')
+  return { id, kind, bytes, deflated }
 }
 
 /** Finds all objects of a tar by the index of its pack, and the commit's tree. */
@@ -63,7 +64,8 @@ export async function locateObjects(
     }
     if (!pack || !index) throw new Error('The tar of the clone has no pack.')
     const places = placesIn(await readAt(file, index), pack)
-    const { bytes } = readObject(await readAt(file, places.get(commit) ?? pack), commit)
+    const { id, bytes } = readObject(await readAt(file, places.get(commit) ?? pack))
+    if (id !== commit) throw new Error('The tar of the clone has another commit.')
     return { places, rootTree: bytes.toString('latin1', 5, 45) }
   } finally {
     await file.close()

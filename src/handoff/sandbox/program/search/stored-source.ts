@@ -6,9 +6,9 @@ import { toUtf8 } from '../../../domain/source-lines.js'
 import { redactName } from '../survey/git-tree.js'
 import { type CommitSource, directoriesOf, parentsOf } from './commit-source.js'
 import { withZero } from './corpus.js'
-import { type CommitIndex, type ObjectPlace, readIndex } from './read-index.js'
+import { type CommitIndex, readIndex } from './read-index.js'
 import { readPlaces, type StoredFile } from './stored-file.js'
-import { readObject, type StoredObject } from './stored-objects.js'
+import { type Place, readObject, type StoredObject } from './stored-objects.js'
 
 interface Stored {
   table: Uint8Array
@@ -21,7 +21,7 @@ export function openStoredSource({ table, pages, tar }: Stored, commit: string):
   const objects = createObjects(tar)
   const contents = new Map<number, Buffer>()
   const prove = createProver(index, objects, commit)
-  let files: Map<string, ObjectPlace> | undefined
+  let files: Map<string, Place> | undefined
 
   return {
     findDefinitions: index.findDefinitions,
@@ -40,7 +40,9 @@ export function openStoredSource({ table, pages, tar }: Stored, commit: string):
         ])
         for (const file of missing) {
           const object = objects.get(index.blobs[file.index]!)
-          if (object) contents.set(file.index, withZero(toUtf8(object.bytes)))
+          if (!object) continue
+          file.blob = object.id
+          contents.set(file.index, withZero(toUtf8(object.bytes)))
         }
         return contents
       },
@@ -53,7 +55,7 @@ export function openStoredSource({ table, pages, tar }: Stored, commit: string):
         if (!place) continue
         await objects.load([place, ...treesOf(index, parentsOf(path))])
         const object = objects.get(place)
-        if (object) found.set(path, { blob: place.id, bytes: object.bytes })
+        if (object) found.set(path, { blob: object.id, bytes: object.bytes })
       }
       return found
     },
@@ -66,27 +68,34 @@ export function openStoredSource({ table, pages, tar }: Stored, commit: string):
 
 interface Objects {
   /** Those that are not there yet. */
-  load(places: readonly ObjectPlace[]): Promise<void>
-  /** Throws if it is another object. Undefined for what the commit names and the clone does not have. */
-  get(place: Pick<ObjectPlace, 'id'>): StoredObject | undefined
+  load(places: readonly Place[]): Promise<void>
+  /** Undefined for what the commit names and the clone does not have. */
+  get(place: Place): StoredObject | undefined
+  /** Those of these ids that were read. */
+  named(ids: readonly string[]): StoredObject[]
 }
 
 function createObjects(tar: StoredFile): Objects {
-  const stored = new Map<string, Buffer>()
-  const read = new Map<string, StoredObject>()
+  /** By offset. */
+  const stored = new Map<number, Buffer>()
+  const read = new Map<number, StoredObject>()
   return {
     async load(places) {
-      const missing = [...new Map(places.map((place) => [place.id, place])).values()].filter(
-        ({ id, length }) => !stored.has(id) && length > 0,
+      const missing = [...new Map(places.map((place) => [place.offset, place])).values()].filter(
+        ({ offset, length }) => !stored.has(offset) && length > 0,
       )
       const bytes = await readPlaces(tar, missing)
-      for (const [at, { id }] of missing.entries()) stored.set(id, bytes[at]!)
+      for (const [at, { offset }] of missing.entries()) stored.set(offset, bytes[at]!)
     },
-    get({ id }) {
-      const bytes = stored.get(id)
-      const object = read.get(id) ?? (bytes && readObject(bytes, id))
-      if (object) read.set(id, object)
+    get({ offset, length }) {
+      const bytes = length > 0 ? stored.get(offset) : undefined
+      const object = read.get(offset) ?? (bytes && readObject(bytes))
+      if (object) read.set(offset, object)
       return object
+    },
+    named(ids) {
+      const wanted = new Set(ids)
+      return [...read.values()].filter(({ id }) => wanted.has(id))
     },
   }
 }
@@ -98,23 +107,13 @@ function createProver(index: CommitIndex, objects: Objects, commit: string): Com
   return async (shown) => {
     const way = [index.commit, ...treesOf(index, directoriesOf(shown))]
     await objects.load(way)
-    const packed = packAll(way, objects)
+    const packed = packAll(way.flatMap((place) => objects.get(place) ?? []))
     const proven = proveCommit(commit, packed)
     if (shown.excerpts.some(({ path, blob }) => proven.blobAt(path) !== blob))
       throw new RangeError('The search index names a file that the commit does not have.')
-    return [
-      ...packed,
-      ...packAll(
-        [...new Set(shown.excerpts.map(({ blob }) => blob))].map((id) => ({ id })),
-        objects,
-      ),
-    ]
+    return [...packed, ...packAll(objects.named(shown.excerpts.map(({ blob }) => blob)))]
   }
 }
 
-function packAll(places: readonly Pick<ObjectPlace, 'id'>[], objects: Objects): PackedObject[] {
-  return places.flatMap((place) => {
-    const object = objects.get(place)
-    return object ? [{ kind: object.kind, data: object.deflated.toString('base64') }] : []
-  })
-}
+const packAll = (objects: readonly StoredObject[]): PackedObject[] =>
+  objects.map(({ kind, deflated }) => ({ kind, data: deflated.toString('base64') }))

@@ -175,7 +175,7 @@ export function createWordTable({ ignoreCase, hashed }: { ignoreCase: boolean; h
   }
 }
 
-const keyBytes = 8
+const keyBytes = 4
 
 /** Stands for a whole identifier. An identifier may be a credential that was committed, which no file beside the clone may have. */
 export const hashedKey = (identifier: Uint8Array): Buffer =>

@@ -19,8 +19,8 @@ test('words are kept as they are written, in their order', () => {
   expect(keysOf(false)).toEqual([first, second])
 })
 
-test('of whole identifiers eight bytes of a hash are kept, in their order', () => {
+test('of whole identifiers four bytes of a hash are kept, in their order', () => {
   const wanted = [hashedKey(first), hashedKey(second)].sort(Buffer.compare)
   expect(keysOf(true)).toEqual(wanted)
-  expect(wanted.map(({ length }) => length)).toEqual([8, 8])
+  expect(wanted.map(({ length }) => length)).toEqual([4, 4])
 })
