@@ -7,7 +7,8 @@ import type { Job } from '../../src/action/job-context.js'
 import { tellAnswer } from '../../src/action/publish-answer.js'
 import { makeRunner } from '../../src/action/runner.js'
 import type { Reply } from '../../src/action/runs-for-question.js'
-import type { Citation, CompletedAnswer } from '../../src/handoff/domain/answer.js'
+import type { Citation } from '../../src/handoff/domain/answer.js'
+import { answerRecord } from '../support/records.js'
 import { readPairs, refusedFiles } from './runner-rules.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'reported-'))
@@ -32,27 +33,7 @@ async function reported(text: string, citations: Citation[]) {
   }
   const context = { temporary: folder, repository: 'octo/tools', serverUrl: 'https://github.com' }
   const job = { runner, context, redact: (one: string) => one } as unknown as Job
-  const record = {
-    version: 1,
-    id: 'a'.repeat(32),
-    run: `${'b'.repeat(40)}-1`,
-    commit: 'b'.repeat(40),
-    question: 'Why?',
-    model: 'm',
-    acceptedAt: '2026-11-18T10:00:00.000Z',
-    completedAt: '2026-11-18T10:00:01.000Z',
-    status: 'done',
-    text,
-    citations,
-    unsupported: 0,
-    truncated: false,
-    unanswered: false,
-    excerpts: [],
-    searched: [],
-    rounds: 1,
-    usage: { inputTokens: 1, outputTokens: 1 },
-    seconds: {},
-  } as unknown as CompletedAnswer
+  const record = answerRecord({ text, citations })
   await tellAnswer(job, { record, reused: false, notes: [] } as Reply)
   const output = readFileSync(files.output, 'utf8')
   const summary = readFileSync(files.summary, 'utf8')

@@ -14,6 +14,7 @@ import { findSealed } from '../../src/handoff/store/find-sealed.js'
 import { seal, writePointer } from '../../src/handoff/store/publish-run.js'
 import { readSealed, sha256 } from '../../src/handoff/store/run-store.js'
 import { explorerTime, type ProductProcess } from '../support/process-automaton.js'
+import { handoffRecord } from '../support/records.js'
 import { figuresText } from '../support/schedules.js'
 import type { DriveFiles } from '../support/small-drive.js'
 import { type Exploration, explore, type RunAlone } from '../support/step-explorer.js'
@@ -26,27 +27,8 @@ const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
 const nameOf = (run: string) => run.slice(sha.length + 1)
 const tarOf = (name: string) => `${place.run(makeRunId(sha, name))}/${artifact.clone(repository)}`
 
-function handoffOf(name: string, sealedAt: string): Handoff {
-  return {
-    version: 1,
-    run: makeRunId(sha, name),
-    host: repository.host,
-    repository: 'octo/tools',
-    commit: sha,
-    form: 'tar',
-    artifacts: [],
-    survey: { files: 1, bytes: 1, read: 1, cut: 0, skipped: 0, reasons: {}, kinds: {} },
-    secrets: 0,
-    claims: { checked: 0, repaired: 0, removed: 0 },
-    reusedPercent: 0,
-    model: { name: 'x', host: 'x' },
-    usage: { inputTokens: 0, outputTokens: 0 },
-    durations: {},
-    sandbox: { id: 'x', template: 'x' },
-    notices: [],
-    sealedAt,
-  }
-}
+const handoffOf = (name: string, sealedAt: string) =>
+  handoffRecord({ run: makeRunId(sha, name), host: repository.host, sealedAt })
 
 /** As `summarise` does it, from the moment at which the sandbox is gone. */
 function maker(name: 'one' | 'two'): ProductProcess {

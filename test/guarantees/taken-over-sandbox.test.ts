@@ -13,6 +13,7 @@ import { answerQuestion } from '../../src/handoff/workflows/answer/answer-questi
 import { summarise } from '../../src/handoff/workflows/summarise/summarise-commit.js'
 import { madeByTest } from '../support/call-log.js'
 import { type Random, randomFrom } from '../support/random.js'
+import { answerRecord } from '../support/records.js'
 import type { Scenario, TestProcess } from '../support/scenario.js'
 import { figuresText, runSchedules, type Schedule, schedulesFrom } from '../support/schedules.js'
 import { type ScriptedStack, smallRepository, startScriptedStack } from '../support/scripted-stack.js'
@@ -198,29 +199,7 @@ const targets = (run: string, top: string) => [
   `${top}/_service/budgets/x.json`,
 ]
 
-function forgedAnswer(run: string): Uint8Array {
-  return encodeAnswer({
-    version: 1,
-    id: '0'.repeat(32),
-    run: run as never,
-    commit: run.slice(0, 40),
-    question: 'What?',
-    model: 'x',
-    acceptedAt: '2036-01-01T00:00:00.000Z',
-    status: 'done',
-    completedAt: '2036-01-01T00:00:00.000Z',
-    text: forged,
-    citations: [],
-    unsupported: 0,
-    truncated: false,
-    unanswered: false,
-    excerpts: [],
-    searched: [],
-    rounds: 1,
-    usage: { inputTokens: 0, outputTokens: 0 },
-    seconds: {},
-  })
-}
+const forgedAnswer = (run: string) => encodeAnswer(answerRecord({ run: run as never, text: forged }))
 
 test('Sandbox A cannot put a file beside what it reported, with its real token', async () => {
   const failures = await runSchedules(schedulesFrom(26, 10_000), storeSchedule, 1)

@@ -2,7 +2,8 @@
 import type { LocalDrive } from '../../src/emulators/drive9/server/main.js'
 import type { Citation, CompletedAnswer } from '../../src/handoff/domain/answer.js'
 import { encodeAnswer } from '../../src/handoff/domain/answer.js'
-import { type Layout, type RunId, shaOf } from '../../src/handoff/domain/run.js'
+import type { Layout, RunId } from '../../src/handoff/domain/run.js'
+import { answerRecord } from './records.js'
 
 interface Place {
   drive: Pick<LocalDrive, 'write'>
@@ -16,27 +17,12 @@ export const makeCitation = (path: string, from: number, to = from): Citation =>
 /** An answer in the answer store of a run. */
 export function storeAnswer(there: Place, run: RunId, citations: Citation[], id?: string): CompletedAnswer {
   count += 1
-  const record: CompletedAnswer = {
-    version: 1,
+  const record = answerRecord({
     id: id ?? String(count).padStart(32, '0'),
     run,
-    commit: shaOf(run),
     question: `Question ${count}?`,
-    model: 'm',
-    acceptedAt: '2026-11-18T10:00:00.000Z',
-    status: 'done',
-    completedAt: '2026-11-18T10:00:01.000Z',
-    text: 'So it is.',
     citations,
-    unsupported: 0,
-    truncated: false,
-    unanswered: false,
-    excerpts: [],
-    searched: [],
-    rounds: 1,
-    usage: { inputTokens: 1, outputTokens: 1 },
-    seconds: {},
-  }
+  })
   there.drive.write(`${there.place.run(run)}/analysis/qa/${record.id}.json`, encodeAnswer(record))
   return record
 }

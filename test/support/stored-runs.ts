@@ -15,6 +15,7 @@ import { parseSettings } from '../../src/handoff/domain/settings.js'
 import { type AppContext, createContext } from '../../src/handoff/index.js'
 import { seal, writePointer } from '../../src/handoff/store/publish-run.js'
 import { sha256 } from '../../src/handoff/store/run-store.js'
+import { handoffRecord } from './records.js'
 
 export const day = 86_400_000
 export const never = new AbortController().signal
@@ -116,30 +117,19 @@ const contents = ({ files }: SealedRunOptions): Record<string, string> => ({
 })
 
 function handoffOf(repository: Repository, commit: string, options: SealedRunOptions, at: Date): Handoff {
-  return {
-    version: 1,
-    run: makeRunId(commit, options.name ?? 'first'),
+  const { name = 'first', ref, basedOn, repositoryId } = options
+  return handoffRecord({
+    run: makeRunId(commit, name),
     host: repository.host,
     repository: `${repository.owner}/${repository.name}`,
-    ...(options.ref === undefined ? {} : { ref: options.ref }),
-    commit,
-    ...(options.basedOn === undefined ? {} : { basedOn: options.basedOn }),
-    ...(options.repositoryId === undefined ? {} : { repositoryId: options.repositoryId }),
-    form: 'tar',
+    ...(ref === undefined ? {} : { ref }),
+    ...(basedOn === undefined ? {} : { basedOn }),
+    ...(repositoryId === undefined ? {} : { repositoryId }),
     artifacts: Object.entries(contents(options)).map(([path, text]) => ({
       path,
       bytes: Buffer.byteLength(text),
       sha256: sha256(text),
     })),
-    survey: { files: 1, bytes: 1, read: 1, cut: 0, skipped: 0, reasons: {}, kinds: {} },
-    secrets: 0,
-    claims: { checked: 0, repaired: 0, removed: 0 },
-    reusedPercent: 0,
-    model: { name: 'x', host: 'x' },
-    usage: { inputTokens: 0, outputTokens: 0 },
-    durations: {},
-    sandbox: { id: 'x', template: 'x' },
-    notices: [],
     sealedAt: at.toISOString(),
-  }
+  })
 }

@@ -1,10 +1,11 @@
 // What a reader believes: a pointer, then the handoff with the pointer's hash; and of a sandbox's files each by its size and hash.
 import { expect, test } from 'vitest'
-import { encodeHandoff, encodePointer, type Handoff } from '../../../src/handoff/domain/handoff-record.js'
+import { encodeHandoff, encodePointer } from '../../../src/handoff/domain/handoff-record.js'
 import type { Drive } from '../../../src/handoff/domain/ports.js'
 import { artifact, layout, makeRunId, parseRepository, type RunId } from '../../../src/handoff/domain/run.js'
 import { encodeTombstone } from '../../../src/handoff/domain/tombstone.js'
 import { readSealed, sha256, verifyStored } from '../../../src/handoff/store/run-store.js'
+import { handoffRecord } from '../../support/records.js'
 
 const never = new AbortController().signal
 const sha = 'a'.repeat(40)
@@ -28,25 +29,7 @@ function driveWith(files: Record<string, Uint8Array>) {
   return { drive, reads }
 }
 
-const handoff = (of: RunId = run, commit = sha): Handoff => ({
-  version: 1,
-  run: of,
-  host: 'github.com',
-  repository: 'octo/tools',
-  commit,
-  form: 'tar',
-  artifacts: [],
-  survey: { files: 1, bytes: 1, read: 1, cut: 0, skipped: 0, reasons: {}, kinds: {} },
-  secrets: 0,
-  claims: { checked: 0, repaired: 0, removed: 0 },
-  reusedPercent: 0,
-  model: { name: 'x', host: 'x' },
-  usage: { inputTokens: 0, outputTokens: 0 },
-  durations: {},
-  sandbox: { id: 'x', template: 'x' },
-  notices: [],
-  sealedAt: '2026-11-19T10:00:00Z',
-})
+const handoff = (of: RunId = run, commit = sha) => handoffRecord({ run: of, commit })
 
 const pointerTo = (bytes: Uint8Array, of = run) =>
   encodePointer({ version: 1, run: of, handoff: sha256(bytes), sealedAt: '2026-11-19T10:00:00Z' })

@@ -1,13 +1,14 @@
 // Two commits in one prompt and one answer: what is shown of each, and whose lines a citation is believed of.
 import { describe, expect, test } from 'vitest'
 import { readPrompt } from '../../../../src/emulators/model/parse-prompt.js'
-import type { CompletedAnswer, Excerpt } from '../../../../src/handoff/domain/answer.js'
+import type { Excerpt } from '../../../../src/handoff/domain/answer.js'
 import { decodeAnswer, encodeAnswer } from '../../../../src/handoff/domain/answer.js'
 import { answerData } from '../../../../src/handoff/domain/answers/answer-data.js'
 import { counterparts, pathChanges, withoutTwins } from '../../../../src/handoff/domain/answers/comparison-diff.js'
 import { compareMessages, verifyComparison } from '../../../../src/handoff/domain/answers/comparison-prompt.js'
 import { answerMarkdown } from '../../../../src/handoff/domain/answers/render-answer.js'
 import { makeRunId } from '../../../../src/handoff/domain/run.js'
+import { answerRecord } from '../../../support/records.js'
 
 const [A, B] = ['1f0c3de'.padEnd(40, '0'), '8a21b07'.padEnd(40, '0')] as const
 const piece = (path: string, from: number, lines: string[], blob = '1'): Excerpt => ({
@@ -90,26 +91,13 @@ describe('what is shown of it', () => {
     'So. [[1f0c3de:src/token.ts:40 "expires"]] [[8a21b07:src/token.ts:41 "expires"]]',
     sides,
   )
-  const record: CompletedAnswer = {
-    version: 1,
-    id: '0'.repeat(32),
+  const record = answerRecord({
     run: makeRunId(B, 'x'),
-    commit: B,
     question: 'What changed?',
     compareWith: { run: makeRunId(A, 'x'), commit: A },
-    model: 'm',
-    acceptedAt: '2026-11-18T10:00:00.000Z',
-    status: 'done',
-    completedAt: '2026-11-18T10:00:01.000Z',
     ...checked,
-    truncated: false,
-    unanswered: false,
     excerpts: [{ path: 'src/token.ts', commit: A, blob: '1'.repeat(40), from: 40, to: 42, sha256: '2'.repeat(64) }],
-    searched: [],
-    rounds: 1,
-    usage: { inputTokens: 1, outputTokens: 1 },
-    seconds: {},
-  }
+  })
   const place = { host: 'github.com', repository: 'octo/tools' }
   const at = (sha: string, lines: string) => `https://github.com/octo/tools/blob/${sha}/src/token.ts#${lines}`
 
