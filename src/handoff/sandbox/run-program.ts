@@ -1,5 +1,4 @@
 // Runs a sandbox program: one command, one round trip, typed records back.
-
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { driveAdvice } from '../domain/drive-advice.js'
@@ -9,6 +8,7 @@ import type { ProgramFailure, ProgramTask } from '../domain/sandbox-protocol.js'
 import type { ProgramRecord } from '../domain/sandbox-protocol-decoder.js'
 import { createRecordReader } from '../domain/sandbox-protocol-decoder.js'
 import { makeRedactor } from '../domain/secrets/redactor.js'
+import { awaitedLater } from '../util/abort.js'
 
 export type ProgramName = 'survey' | 'search'
 
@@ -24,31 +24,37 @@ interface ProgramRun {
   onRecord: (record: ProgramRecord) => void
 }
 
+/** Until the program says that it is done. Its process still ends then, which takes some ten milliseconds. */
 export async function runProgram(sandbox: Sandbox, run: ProgramRun): Promise<void> {
   let failure: Extract<ProgramRecord, { type: 'failed' }> | undefined
   let done = false
+  const said = Promise.withResolvers<undefined>()
   // drive9 and git have a token in their environment and may print it in an error.
   const redact = makeRedactor(Object.values(run.secrets))
   const reader = createRecordReader((record) => {
+    // The caller has what it got; whatever comes later may not change it.
+    if (done) return
     if (record.type === 'failed') {
       failure = { ...record, message: redact(record.message) }
       run.onRecord(failure)
-    } else if (record.type === 'done') done = true
-    else if (record.type === 'notice') run.onRecord({ ...record, text: redact(record.text) })
+    } else if (record.type === 'done') {
+      done = true
+      said.resolve(undefined)
+    } else if (record.type === 'notice') run.onRecord({ ...record, text: redact(record.text) })
     else run.onRecord(record)
   })
-  const { exitCode, stderrTail } = await sandbox.run(
-    await commandFor(run.program, run.task.task === 'summarise' ? 'survey' : 'search'),
-    {
-      environment: { ...run.secrets, ...mountBegun(run.task), HANDOFF_TASK: JSON.stringify(run.task) },
-      timeoutMs: run.timeoutMs,
-      onOutput: reader.push,
-      signal: run.signal,
-    },
-  )
+  const command = await commandFor(run.program, run.task.task === 'summarise' ? 'survey' : 'search')
+  const running = sandbox.run(command, {
+    environment: { ...run.secrets, ...mountBegun(run.task), HANDOFF_TASK: JSON.stringify(run.task) },
+    timeoutMs: run.timeoutMs,
+    onOutput: reader.push,
+    signal: run.signal,
+  })
+  const end = await Promise.race([awaitedLater(running), said.promise])
+  if (!end) return
   reader.end()
   if (failure) throw programError(failure)
-  if (exitCode !== 0 || !done) throw endedEarlyError(exitCode, redact(stderrTail))
+  if (end.exitCode !== 0 || !done) throw endedEarlyError(end.exitCode, redact(end.stderrTail))
 }
 
 const compress = promisify(gzip)

@@ -55,6 +55,22 @@ test('a program that says so is done; its records are handed on, and the last on
   expect(records.map(({ type }) => type)).toEqual(['listing'])
 })
 
+test('the end of the process is not waited for, and nothing that it still says counts', async () => {
+  const records: ProgramRecord[] = []
+  const end = Promise.withResolvers<never>()
+  const sandbox = {
+    run(...[, { onOutput }]: Run) {
+      onOutput('{"v":1,"type":"done"}\n{"v":1,"type":"listing","path":"src","entries":[]}\n')
+      return end.promise
+    },
+  } as Partial<Sandbox> as Sandbox
+  const signal = new AbortController().signal
+  const onRecord = (record: ProgramRecord) => void records.push(record)
+  await runProgram(sandbox, { program: anyProgram, task, secrets: {}, timeoutMs: 7, signal, onRecord })
+  expect(records).toEqual([])
+  end.reject(new Error('The sandbox was killed meanwhile.'))
+})
+
 test('secrets and the task are in the environment, and nothing of them in the command', async () => {
   const { commands } = await ended([done])
   const [command, { environment, timeoutMs }] = commands[0]!
