@@ -61,7 +61,7 @@ async function readGoModules(entries: readonly Entry[], reader: BlobReader): Pro
     (index, bytes) => {
       const text = (bytes && decodeText(bytes)?.toString('utf8')) ?? ''
       const name = /^module[ \t]+"?([^\s"]{1,300})/m.exec(text)?.[1]
-      if (name !== undefined) modules.push({ folder: folderOf(files[index]!.path), name })
+      if (name !== undefined) modules.push({ folder: folderOf(files[index]!.path), name: `${name}/` })
     },
   )
   return modules.sort((a, b) => b.folder.length - a.folder.length)

@@ -7,7 +7,7 @@ export interface CommitPaths {
   has: (path: string) => boolean
   /** The paths whose last parts are these. */
   endingWith: (suffix: string) => readonly string[]
-  /** For Go, each module's folder and name, the deepest folder first. */
+  /** For Go, each module's folder and name with a slash, the deepest folder first. */
   goModules: readonly { folder: string; name: string }[]
 }
 
@@ -114,12 +114,11 @@ function resolvePython(from: string, module: string, paths: CommitPaths): string
 
 function resolveGo(from: string, module: string, paths: CommitPaths): string | undefined {
   const own = paths.goModules.find(({ folder }) => from.startsWith(folder))
-  const of = [...(own ? [own] : []), ...paths.goModules].find(
-    ({ name }) => module === name || module.startsWith(`${name}/`),
-  )
+  const wanted = `${module}/`
+  const isWithin = ({ name }: { name: string }) => wanted.startsWith(name)
+  const of = own && isWithin(own) ? own : paths.goModules.find(isWithin)
   if (of === undefined) return undefined
-  const folder = `${of.folder}${module.slice(of.name.length + 1)}`
-  const target = folder === '' || folder.endsWith('/') ? folder : `${folder}/`
+  const target = `${of.folder}${wanted.slice(of.name.length)}`
   return target !== folderOf(from) && paths.has(target) ? target : undefined
 }
 
