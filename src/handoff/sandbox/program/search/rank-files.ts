@@ -54,12 +54,11 @@ export async function scoreFiles(
   const scanner = createWordScanner(query)
   const scores: FileScore[] = []
   const pathMeaning = createPathReader(query, words)
-  const stubs = findStubs(corpus)
   let blocks = 0
   const take: TakeFile = (file, path, lines, from, to) => {
     blocks += blocksOf(lines)
     if (to === from && path.size === 0) return
-    const factor = kindFactor(file, query, stubs.has(file.path))
+    const factor = kindFactor(file, query)
     scores.push({ file, lines, from, to, score: unscored, blockScore: unscored, factor, pathMeaning: path })
   }
   if (!('readAll' in corpus.words)) {
@@ -94,20 +93,7 @@ async function takeFromIndex(
     take(file, paths[order]!, lines, starts[firstBlock]!, starts[firstBlock + blocksOf(lines)]!)
 }
 
-/** Declaration files beside their implementation; they repeat it. */
-function findStubs({ files }: Corpus): Set<string> {
-  const stubs = files.filter(({ name }) => /\.(?:pyi|d\.[cm]?ts)$/.test(name)).map(({ path }) => path)
-  if (stubs.length === 0) return new Set()
-  const paths = new Set(files.map(({ path }) => path))
-  return new Set(
-    stubs.filter((path) => {
-      const bare = path.replace(/\.(?:pyi|d\.[cm]?ts)$/, '')
-      return ['.py', '.pyx', '.js', '.mjs', '.cjs', '.ts'].some((ending) => paths.has(bare + ending))
-    }),
-  )
-}
-
-function kindFactor(file: SourceFile, query: Query, isStub: boolean): number {
+function kindFactor(file: SourceFile, query: Query): number {
   let factor = 1
   if (file.kind === 'test')
     factor *= query.asksForTests
@@ -118,7 +104,7 @@ function kindFactor(file: SourceFile, query: Query, isStub: boolean): number {
   if (file.kind === 'documentation' || file.kind === 'configuration') {
     factor *= query.asksForDocuments ? weights.documentationWhenAsked : weights.documentation
   } else if (file.isExample || file.kind === 'vendored') factor *= weights.example
-  return isStub ? factor * weights.stub : factor
+  return factor
 }
 
 function computeStats(

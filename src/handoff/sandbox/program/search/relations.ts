@@ -20,6 +20,8 @@ export interface Relations {
   /** By path: one of the best files is a test of it, or it is a test of one. */
   tested: Map<string, number>
   testOf: Map<string, number>
+  /** By path: how well its tests rank. Tests say in plain words what they test, so how little they themselves count does not matter. */
+  testRank: Map<string, number>
   /** Path of a file that many files with the same definition inherit from, and these. */
   inherited: Map<string, RankedFile[]>
 }
@@ -112,13 +114,17 @@ function findTests(ranked: readonly RankedFile[], share: Share, files: readonly 
   const shares = new Map(ranked.slice(0, useLimits.files).map((file) => [file.file.path, share(file)]))
   const tested = new Map<string, number>()
   const testOf = new Map<string, number>()
+  const testRank = new Map<string, number>()
+  const plainRank = (file: RankedFile) => file.rank / file.factor
+  const most = Math.max(0, ...ranked.map(plainRank)) || 1
   for (const test of ranked) {
     for (const { path } of testedFiles(test.file, byName)) {
+      raise(testRank, path, plainRank(test) / most)
       if (shares.has(test.file.path)) raise(tested, path, shares.get(test.file.path)!)
       if (shares.has(path)) raise(testOf, test.file.path, shares.get(path)!)
     }
   }
-  return { tested, testOf }
+  return { tested, testOf, testRank }
 }
 
 /** `test_session.py`, `session.test.ts`, `SessionTest.java`, `session_spec.rb` and the fixtures in `session/` test session. */

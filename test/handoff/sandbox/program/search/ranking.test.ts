@@ -82,6 +82,22 @@ test.each([
   expect(paths).toEqual([source, tested])
 })
 
+test('a test that says the words of the question lifts what it tests, also where other files say more of them', async () => {
+  const others = lines(8, (at): [string, string] => [
+    `src/other${at}.ts`,
+    `// unterminated documents are refused\nexport const documents${at} = 1\n`,
+  ])
+  const said = "it('refuses unterminated documents', () => {\n  expect(1).toBe(1)\n})\n"
+  const files = {
+    ...Object.fromEntries(others),
+    'src/parser.test.ts': said,
+    'src/parser.ts': `// documents\n${unlike}`,
+  }
+  const asked = 'Where are unterminated documents refused?'
+  expect(pathsOf(await foundIn(files, asked, { features: ['testRank'] }))[0]).toBe('src/parser.ts')
+  expect(pathsOf(await foundIn(files, asked, { features: ['tested'] }))[0]).not.toBe('src/parser.ts')
+})
+
 test('what a file imports counts for the file, and only that does in this feature', async () => {
   const files = {
     'src/Printer.java': 'import org.hamcrest.Matcher;\n\nclass Printer {\n  void usages(Matcher one) {}\n}\n',
