@@ -13,13 +13,12 @@ export { createContext, createCorrectContext } from './create-context.js'
 export { createReadContext } from './create-read-context.js'
 export type { AnswerRecord, Citation, CompletedAnswer } from './domain/answer.js'
 export { type AnswerData, answerData } from './domain/answers/answer-data.js'
+export { type AskCommand, parseAskCommand } from './domain/answers/ask-command.js'
 export { summaryMarker, writeAnswerMarker } from './domain/answers/comment-marker.js'
 export { type Depth, depthNamed, depths } from './domain/answers/depth.js'
 export {
-  type AskCommand,
   type AskEvent,
   commentEvents,
-  parseAskCommand,
   readAskEvent,
   type Target as AskTarget,
 } from './domain/answers/parse-ask-comment.js'

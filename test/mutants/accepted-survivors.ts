@@ -203,7 +203,19 @@ export const acceptedSurvivors: AcceptedSurvivors = {
       why: 'The path is of a file, below which is nothing.',
     },
   ],
+  'handoff/domain/tombstone.ts': [
+    {
+      code: 'if (value?.removed === undefined) return undefined',
+      change: 'value?.removed === undefined → false',
+      why: 'Any other file is no tombstone by its shape; this saves the exception.',
+    },
+  ],
   'handoff/store/publish-run.ts': [
+    {
+      code: 'const found = unreadable === undefined ? { revision: 0 } : await explain(tools.drive, place, sha, signal, unreadable)',
+      change: 'unreadable === undefined → false',
+      why: 'Two more requests find that there is no pointer.',
+    },
     {
       code: 'if (written !== undefined) return pointer',
       change: 'written !== undefined → false',

@@ -27,7 +27,7 @@ export const guardFiles: Record<string, GuardFile[]> = {
       file: 'handoff/workflows/pull-request/check-permission.ts',
       tests: ['handoff/workflows/pull-request/check-permission'],
     },
-    inDomain('answers/parse-ask-comment', 'answers/comment-event', 'answers/question'),
+    inDomain('answers/parse-ask-comment', 'answers/comment-event'),
     {
       file: 'handoff/workflows/answer/resolve-run.ts',
       tests: ['handoff/workflows/which-run', 'handoff/workflows/answer/resolve-run'],

@@ -27,8 +27,7 @@ export function readTombstone(bytes: Uint8Array): Tombstone | undefined {
   if (value?.removed === undefined) return undefined
   try {
     return shape(value, '')
-  } catch (error) {
-    if (error instanceof read.DecodeError) return undefined
-    throw error
+  } catch {
+    return undefined
   }
 }

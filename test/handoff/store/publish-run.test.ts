@@ -302,6 +302,24 @@ test.each<[string, () => void]>([
   expect(await find({}, before('stat', pointerPath(), happen))).toBeUndefined()
 })
 
+test('a drive that fails while a broken pointer is read again is an error, and no record takes its place', async () => {
+  const lost = await there.sealed(commit, { name: 'lost' })
+  there.drive.remove(there.place.run(lost))
+  await hidden('one')
+  let reads = 0
+  // Once to follow it, once with its revision, and once to follow it again.
+  const failingThird: Drive = {
+    ...drive,
+    async read(path, options) {
+      reads += path === pointerPath() ? 1 : 0
+      if (reads === 3) throw new HandoffError('drive', 'One read failed.')
+      return drive.read(path, options)
+    },
+  }
+  await expect(find({}, failingThird)).rejects.toMatchObject({ code: 'drive' })
+  expect(canonical()).toBe(lost)
+})
+
 test('a reader that repairs a pointer loses against a run that points meanwhile, and finds that one', async () => {
   const [one, two] = [await hidden('one'), await hidden('two', 1)]
   expect(

@@ -1,11 +1,12 @@
 // What a reader believes: a pointer, then the handoff with the pointer's hash; and of a sandbox's files each by its size and hash.
 import { expect, test } from 'vitest'
+import { encodeAnswer } from '../../../src/handoff/domain/answer.js'
 import { encodeHandoff, encodePointer } from '../../../src/handoff/domain/handoff-record.js'
 import type { Drive } from '../../../src/handoff/domain/ports.js'
 import { artifact, layout, makeRunId, parseRepository, type RunId } from '../../../src/handoff/domain/run.js'
 import { encodeTombstone } from '../../../src/handoff/domain/tombstone.js'
-import { readSealed, sha256, verifyStored } from '../../../src/handoff/store/run-store.js'
-import { handoffRecord } from '../../support/records.js'
+import { readAnswer, readSealed, sha256, verifyStored } from '../../../src/handoff/store/run-store.js'
+import { answerRecord, handoffRecord } from '../../support/records.js'
 
 const never = new AbortController().signal
 const sha = 'a'.repeat(40)
@@ -111,4 +112,12 @@ test.each<[string, Record<string, Uint8Array>, object, string]>([
     code: 'drive',
     message: expect.stringContaining(words),
   })
+})
+
+test('an answer is read as it was stored, and is absent where nothing is stored', async () => {
+  const record = answerRecord({ run })
+  const directory = place.run(run)
+  const { drive } = driveWith({ [`${directory}/${artifact.answer(record.id)}`]: encodeAnswer(record) })
+  expect(await readAnswer({ drive, directory, id: record.id }, never)).toMatchObject({ id: record.id, status: 'done' })
+  expect(await readAnswer({ drive, directory, id: 'b'.repeat(32) }, never)).toBe(undefined)
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseAskCommand } from '../../../../src/handoff/domain/answers/parse-ask-comment.js'
+import { parseAskCommand } from '../../../../src/handoff/domain/answers/ask-command.js'
 import {
   answerIdOf,
   nearDuplicate,
