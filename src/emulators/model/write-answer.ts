@@ -1,9 +1,10 @@
 // Writes the reply to `Task: answer`: one sentence for each place found, each with a citation in the form the host asks for.
 import { commentIn, definedIn, isDirective, isProse } from './definitions.js'
-import { type Fact, identityFacts } from './facts.js'
+import type { Fact } from './fact.js'
 import { findRelevantLines, type RelevantLine } from './find-relevant-lines.js'
 import { code, firstSentence, joinWithin, quoted, shorten } from './format-text.js'
 import type { FileBlock, Line, Prompt } from './parse-prompt.js'
+import { identityFacts } from './project-facts.js'
 import { findIdentifiers, stem, stemsOf } from './word-stems.js'
 
 export const disclaimer = 'These are extracts chosen by shared words; no language model has read them.'
@@ -27,9 +28,13 @@ const isGeneralQuestion = (question: string) =>
 const overview = (prompt: Prompt) => identityFacts(prompt.files).map((fact) => `${fact.text} ${citations(fact)}`)
 
 /** One for each run of lines. Only the first has a quote, so that a sentence with many stays short. */
-export function citations({ file, lines }: Fact): string {
+export function citations({ file, lines, also = [] }: Fact): string {
   const [first = lines, ...others] = runsOf(file, lines)
-  const rest = others.map((run) => `[[${file.path}:${rangeOf(run)}]]`)
+  const further = [
+    { file, runs: others },
+    ...also.map((one) => ({ file: one.file, runs: runsOf(one.file, one.lines) })),
+  ]
+  const rest = further.flatMap(({ file: { path }, runs }) => runs.map((run) => `[[${path}:${rangeOf(run)}]]`))
   return [citation(file, first), ...rest.slice(0, mostCitations - 1)].join(' ')
 }
 

@@ -1,7 +1,7 @@
 // Writes the reply to `Task: change`: what was added or changed, file by file, each with a line that shows it. It says nothing about why.
 import { commentAt, commentOf, saidBy } from './comments.js'
 import { codeLines, definedIn } from './definitions.js'
-import { besides, holdsTests } from './facts.js'
+import { besides, holdsTests } from './file-facts.js'
 import { code, joinWithin, quoted } from './format-text.js'
 import type { FileBlock, Line, Prompt } from './parse-prompt.js'
 import { citation } from './write-answer.js'

@@ -1,17 +1,10 @@
 // Writes the replies to `Task: part`, `Task: combine` and `Task: summary`: plain sentences, each with the place it stands on.
 
-import {
-  besides,
-  commandFacts,
-  entryFacts,
-  type Fact,
-  fileFacts,
-  holdsTests,
-  identityFacts,
-  riskFacts,
-} from './facts.js'
+import type { Fact } from './fact.js'
+import { besides, centralFacts, entryFacts, fileFacts, holdsTests, riskFacts } from './file-facts.js'
 import { interleave, joinWithin } from './format-text.js'
 import type { FileBlock, Prompt } from './parse-prompt.js'
+import { commandFacts, folderFacts, identityFacts } from './project-facts.js'
 import { citations } from './write-answer.js'
 
 /** A fact as a sentence with its place, in the form that the instructions ask for. */
@@ -30,7 +23,8 @@ export function writePart(prompt: Prompt, maxBytes: number): string {
   const { files } = prompt
   const facts = [
     ...identityFacts(files),
-    ...entryFacts(files).slice(0, 2),
+    ...folderFacts(files),
+    ...[...entryFacts(files).slice(0, 2), ...centralFacts(files).slice(0, 2)],
     ...describe(files),
     ...commandFacts(files).slice(0, 8),
     ...riskFacts(files).slice(0, 2),
@@ -76,17 +70,21 @@ export function writeSummary(prompt: Prompt, maxBytes: number): string {
   const say = sayAs(prompt)
   const earlier = Map.groupBy(carried(prompt), subjectOf)
   const before = (subject: Subject) => earlier.get(subject) ?? []
-  const built = productFirst([...before('structure'), ...describe(files).map(say)])
-  const found = [...before('entry'), ...entryFacts(files).map(say)].slice(0, mostEntries)
-  // Where no file is called so, the first files of the product are where to start.
-  const entries = found.length > 0 ? found : built.slice(0, 3)
+  const built = byImportance([...folderFacts(files).map(say), ...before('structure'), ...describe(files).map(say)])
+  const found = shallowFirst([
+    ...before('entry'),
+    ...[...entryFacts(files).slice(0, 6), ...centralFacts(files)].map(say),
+  ])
+  // Without a program or a package the first files of the product are where to start.
+  const entries = (found.length > 0 ? onePerFile(found) : built).slice(0, found.length > 0 ? mostEntries : 3)
   const sections = [
     [...before('identity'), ...identityFacts(files).map(say)],
     built.filter((sentence) => !entries.includes(sentence)),
     entries,
     [
-      ...[...before('command'), ...commandFacts(files).map(say)].slice(0, mostCommands),
-      ...[...before('risk'), ...riskFacts(files).map(say)].slice(0, mostRisks),
+      ...workflowsLast(ownFirst([...before('command'), ...commandFacts(files).map(say)])).slice(0, mostCommands),
+      ...before('risk').slice(0, mostRisks),
+      ...riskFacts(files).slice(0, mostRisks).map(say),
     ],
   ]
   const room = maxBytes - headings.join('').length - author.length - 8 * headings.length
@@ -100,21 +98,61 @@ export function writeSummary(prompt: Prompt, maxBytes: number): string {
     .join('\n\n')
 }
 
-/** The product before its tests and examples. */
-function productFirst(sentences: string[]): string[] {
-  const later = (sentence: string) =>
-    besides.test(/`([^`]+)`/.exec(sentence)?.[1] ?? '') || /^`[^`]+` tests “/.test(sentence)
-  return [...sentences.filter((one) => !later(one)), ...sentences.filter(later)]
+const pathOf = (sentence: string) => /`([^`]+)`/.exec(sentence)?.[1] ?? ''
+
+/** The product before its tests and examples, and not more than one test of a folder. */
+function byImportance(sentences: string[]): string[] {
+  const folders = new Set<string>()
+  const kept = sentences.filter((sentence) => {
+    const folder = pathOf(sentence).split('/').slice(0, -1).join('/')
+    return !/^`[^`]+` tests “/.test(sentence) || (!folders.has(folder) && folders.add(folder))
+  })
+  const later = (sentence: string) => besides.test(pathOf(sentence)) || /^`[^`]+` tests “|^`\./.test(sentence)
+  return [...kept.filter((one) => !later(one)), ...kept.filter(later)]
+}
+
+/** Programs and packages near the top of the repository come first. */
+const shallowFirst = (sentences: string[]) =>
+  sentences
+    .filter((sentence) => !besides.test(pathOf(sentence)))
+    .sort((a, b) => pathOf(a).split('/').length - pathOf(b).split('/').length)
+
+/** A long file is shown in pieces, and each seems to be a place to start. */
+const onePerFile = (sentences: string[]) => {
+  const start = (sentence: string) => sentence.split('`', 2).join('`') + pathOf(sentence)
+  return sentences.filter((sentence, index) => sentences.findIndex((one) => start(one) === start(sentence)) === index)
+}
+
+/** Commands of examples come after those of the product. */
+const ownFirst = (sentences: string[]) => {
+  const isBeside = (sentence: string) => besides.test(/ in `([^`]+)` runs /.exec(sentence)?.[1] ?? '')
+  return [...sentences.filter((one) => !isBeside(one)), ...sentences.filter(isBeside)]
+}
+
+const workflowsLast = (sentences: string[]) => {
+  const isWorkflow = (sentence: string) => sentence.startsWith('The workflow ')
+  const others = sentences.filter((one) => !isWorkflow(one))
+  return others.length >= 3 ? others : [...others, ...sentences.filter(isWorkflow)]
 }
 
 type Subject = 'identity' | 'entry' | 'command' | 'structure' | 'risk'
 
 /** Which section an earlier sentence belongs to, by the words that this model itself writes. */
 function subjectOf(sentence: string): Subject {
-  if (/^The README (introduces|is headed) |^`[^`/]+` names the package /.test(sentence)) return 'identity'
-  if (sentence.startsWith('Reading can start here')) return 'entry'
-  if (/^`npm run |^`make \S+` is a target/.test(sentence)) return 'command'
-  return sentence.startsWith('A comment in ') ? 'risk' : 'structure'
+  if (
+    /^The README (introduces|is headed) |^`[^`/]+` names the (package|module|artifact) |^`[^`/]+` lists .* among its dependencies/.test(
+      sentence,
+    )
+  )
+    return 'identity'
+  if (/^A program starts in|^Reading can start here|^`[^`]+` is imported by |^`[^`]+` names the entry/.test(sentence))
+    return 'entry'
+  if (
+    /^`npm run |^`(make|just) \S+` is a target|^The workflow |^The container starts|gives the command /.test(sentence)
+  )
+    return 'command'
+  if (/^A comment in /.test(sentence)) return 'risk'
+  return 'structure'
 }
 
 /** Sentences of earlier prose that name a place. They are passed on as they are, in turn from each part, so that no part is left out. */
