@@ -188,7 +188,7 @@ function boostRegions(all: readonly RankedFile[], relations: Relations, hints: r
  * The best region is worth so much of the question's own words by their rarity: less is hardly or partly found. A question is hardly found too where
  * the files have less of the identifiers that it names, and no region is strong without them. `npm run eval:silence` measures it.
  */
-const worth = { partly: 0.44, well: 0.7, identifiers: 0.9, strong: 1 }
+const worth = { partly: 0.46, well: 0.7, identifiers: 0.9, strong: 1 }
 const most = { terms: 30, missing: 20, best: 5 }
 
 function describeSearch(corpus: Corpus, { shape, query, stats, files }: Ranking): Searched {
