@@ -56,8 +56,8 @@ export function asMarkdown([head = [], ...rows]: string[][]): string {
 const introduction = `# How well the search finds lines
 
 Written by \`npm run eval\`. No model takes part. Each question may be shown 12,000 tokens of numbered lines. Acc@k counts a question when all its gold files are
-among the first k, hit@k when one is. The weights were learnt from \`questions\`, \`issues\` and \`history\`: \`npm run eval:learn\` says what remains when a
-repository is left out.
+among the first k, hit@k when one is. The weights were learnt from \`questions\`, \`issues\` and \`history\`, but for one that a grid of
+values gave: \`npm run eval:learn\` says what remains when a repository is left out.
 `
 
 /** Replaces the section of this name and keeps the others. */
