@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{b as a,c as b,d as c}from"./chunk-U7EUXVES.js";import"./chunk-WS5IRKX2.js";import"./chunk-EWRNTHMY.js";import"./chunk-2D7NTKTE.js";import"./chunk-S47XLQ25.js";import"./chunk-2NN4VQMX.js";import"./chunk-KHHE3U6X.js";import"./chunk-AKEUJ47Y.js";import"./chunk-PMGFCJA7.js";import"./chunk-YKBBMY7I.js";export{b as checkStaleness,c as checkStalenessByRuns,a as currentCitations};

@@ -1,0 +1,2 @@
+import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
+import{c as s}from"./chunk-BP7M5CTC.js";import{a}from"./chunk-YKBBMY7I.js";async function c(n,i,o,e){let t=await n.stat(i,e),r=t&&await n.read(i,{maxBytes:o,signal:e});return{bytes:r,revision:r===null?0:t?.revision??0}}a(c,"readAtRevision");async function f(n,i,o,e,t){try{return(await n.write(i,o,{expectedRevision:e,signal:t})).revision}catch(r){if(s(r,"conflict"))return;throw r}}a(f,"writeIfUnchanged");export{c as a,f as b};

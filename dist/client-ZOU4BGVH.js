@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{a}from"./chunk-GQNHO5TQ.js";import"./chunk-SKNR7FHV.js";import"./chunk-CW5QAXN7.js";import"./chunk-HZO7B3RW.js";import"./chunk-6NHFVIOQ.js";import"./chunk-GO4HL74C.js";import"./chunk-BR5NBHNF.js";import"./chunk-LAISDH5H.js";import"./chunk-PMGFCJA7.js";import"./chunk-YKBBMY7I.js";export{a as makeSandboxes};
