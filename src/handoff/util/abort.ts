@@ -24,6 +24,19 @@ export function cleanupSignal(): AbortSignal {
   return AbortSignal.timeout(10_000)
 }
 
+/**
+ * A limit within a signal's own. Disposing it ends its timer: a timer that runs on holds the request that it was made for.
+ */
+export function timeLimit(milliseconds: number, signal?: AbortSignal): Disposable & { signal: AbortSignal } {
+  const limit = new AbortController()
+  const late = () => limit.abort(new DOMException('The time is over.', 'TimeoutError'))
+  const timer = setTimeout(late, milliseconds)
+  return {
+    signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,
+    [Symbol.dispose]: () => clearTimeout(timer),
+  }
+}
+
 /** Aborts some time after the other signal, so that a started request can still report its result. */
 export function delayAbort(signal: AbortSignal, milliseconds: number): AbortSignal {
   const later = new AbortController()

@@ -1,5 +1,6 @@
 // One request over `fetch` whose whole reply is text: with a timeout, an abort and a limit of the reply. No redirect is followed unless asked for.
 import { errorCode } from '../domain/errors.js'
+import { timeLimit } from './abort.js'
 
 interface TextRequest extends Omit<RequestInit, 'signal'> {
   signal?: AbortSignal
@@ -19,12 +20,8 @@ export class ReplyTooLong extends Error {}
 
 export async function fetchText(url: string | URL, request: TextRequest): Promise<TextReply> {
   const { signal, timeoutMs, maxBytes, ...init } = request
-  const late = AbortSignal.timeout(timeoutMs)
-  const response = await fetch(url, {
-    redirect: 'error',
-    ...init,
-    signal: signal ? AbortSignal.any([signal, late]) : late,
-  })
+  using limit = timeLimit(timeoutMs, signal)
+  const response = await fetch(url, { redirect: 'error', ...init, signal: limit.signal })
   return { status: response.status, headers: response.headers, text: await readText(response, maxBytes) }
 }
 
