@@ -120,7 +120,7 @@ export const acceptedSurvivors: AcceptedSurvivors = {
       why: 'Costs time only: a text without these words has no such block.',
     },
     {
-      code: 'if (plain.includes(anchor)) apply(rule, pattern, accept)',
+      code: 'for (const { rule, anchor, pattern, accept } of valueRules) if (plain.includes(anchor)) apply(rule, pattern, accept)',
       change: 'plain.includes(anchor) → true',
       why: 'Costs time only: each match of the expression has the anchor.',
     },
