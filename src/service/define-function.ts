@@ -15,7 +15,7 @@ export const processEnvironment = (): Environment => process.env
 
 /** Read once per process. */
 export function serviceSettings(): ServiceSettings {
-  settings ??= readServiceSettings(process.env)
+  settings ??= readServiceSettings(processEnvironment())
   return settings
 }
 
@@ -29,7 +29,7 @@ const ownFields = new Set(
 const redactor = lazy(async () => {
   const { loadRedactor, loadSettings } = await import('../handoff/index-for-stored-answers.js')
   const [{ makeRedactor }, { secretsIn }] = await Promise.all([loadRedactor(), loadSettings()])
-  return makeRedactor(secretsIn(process.env))
+  return makeRedactor(secretsIn(processEnvironment()))
 })
 
 /** Writes one line of JSON. Text of others may hold a secret, so a line with any field that is not known to be our own is redacted. */

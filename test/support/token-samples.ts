@@ -207,7 +207,7 @@ const arabic = `
 const stackTraces = Array.from(
   { length: 12 },
   (_, index) => `TypeError: Cannot read properties of undefined (reading 'sandboxId')
-    at Object.createSandbox (file:///home/runner/work/app/app/dist/chunk-${1_000 + index * 37}.js:${index * 97 + 12}:${index + 5})
+    at Object.createSandbox (file:///srv/app/dist/chunk-${1_000 + index * 37}.js:${index * 97 + 12}:${index + 5})
     at process.processTicksAndRejections (node:internal/process/task_queues:105:5)
     at async Promise.all (index ${index})
     at async startWorkflow (/srv/app/node_modules/@scope/package-name/lib/workflow/start.js:88:21) {

@@ -27,7 +27,8 @@ export function readTombstone(bytes: Uint8Array): Tombstone | undefined {
   if (value?.removed === undefined) return undefined
   try {
     return shape(value, '')
-  } catch {
-    return undefined
+  } catch (error) {
+    if (error instanceof read.DecodeError) return undefined
+    throw error
   }
 }

@@ -51,10 +51,9 @@ export async function runProgram(sandbox: Sandbox, run: ProgramRun): Promise<voi
     signal: run.signal,
   })
   const end = await Promise.race([awaitedLater(running), said.promise])
-  if (!end) return
-  reader.end()
+  if (end) reader.end()
   if (failure) throw programError(failure)
-  if (end.exitCode !== 0 || !done) throw endedEarlyError(end.exitCode, redact(end.stderrTail))
+  if (end && (end.exitCode !== 0 || !done)) throw endedEarlyError(end.exitCode, redact(end.stderrTail))
 }
 
 const compress = promisify(gzip)

@@ -25,16 +25,15 @@ export function cleanupSignal(): AbortSignal {
 }
 
 /**
- * A limit within a signal's own. Disposing it ends its timer: a timer that runs on holds the request that it was made for.
+ * Aborted with the other signal or after a timeout. Its timer is cleared at the end of the `using` block: one that runs on holds the request that it was
+ * made for.
  */
-export function timeLimit(milliseconds: number, signal?: AbortSignal): Disposable & { signal: AbortSignal } {
-  const limit = new AbortController()
-  const late = () => limit.abort(new DOMException('The time is over.', 'TimeoutError'))
-  const timer = setTimeout(late, milliseconds)
-  return {
-    signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,
-    [Symbol.dispose]: () => clearTimeout(timer),
-  }
+export function limited(signal: AbortSignal | undefined, milliseconds: number): { signal: AbortSignal } & Disposable {
+  const late = new AbortController()
+  const stop = () => late.abort(new DOMException('Out of time.', 'TimeoutError'))
+  const timer = setTimeout(stop, Math.max(1, milliseconds)).unref()
+  const both = signal ? AbortSignal.any([signal, late.signal]) : late.signal
+  return { signal: both, [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
 /** Aborts some time after the other signal, so that a started request can still report its result. */

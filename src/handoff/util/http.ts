@@ -1,6 +1,6 @@
 // One request over `fetch` whose whole reply is text: with a timeout, an abort and a limit of the reply. No redirect is followed unless asked for.
 import { errorCode } from '../domain/errors.js'
-import { timeLimit } from './abort.js'
+import { limited } from './abort.js'
 
 interface TextRequest extends Omit<RequestInit, 'signal'> {
   signal?: AbortSignal
@@ -20,7 +20,7 @@ export class ReplyTooLong extends Error {}
 
 export async function fetchText(url: string | URL, request: TextRequest): Promise<TextReply> {
   const { signal, timeoutMs, maxBytes, ...init } = request
-  using limit = timeLimit(timeoutMs, signal)
+  using limit = limited(signal, timeoutMs)
   const response = await fetch(url, { redirect: 'error', ...init, signal: limit.signal })
   return { status: response.status, headers: response.headers, text: await readText(response, maxBytes) }
 }

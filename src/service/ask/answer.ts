@@ -1,5 +1,6 @@
 // Answers a question that was looked up: at once, in time, or later by a job.
 import { storedAnswer } from '../../handoff/index-for-stored-answers.js'
+import { limited } from '../../handoff/util/abort.js'
 import { logFieldsFor } from '../http/http-function.js'
 import { stopper, type Times } from '../http/request-deadline.js'
 import type { Answer } from '../http/responses.js'
@@ -67,8 +68,8 @@ export async function queueQuestion(
     import('../jobs/send-job.js'),
     work(),
   ])
-  const signal = AbortSignal.any([exchange.limit.client, AbortSignal.timeout(10_000)])
-  const queued = await queueAnswer(question, context, signal)
+  using soon = limited(exchange.limit.client, 10_000)
+  const queued = await queueAnswer(question, context, soon.signal)
   if (queued === undefined && pull === undefined) return undefined
   const acceptedAt = queued?.acceptedAt ?? new Date(context.ports.clock.now()).toISOString()
   const job: Job = {

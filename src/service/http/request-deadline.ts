@@ -140,13 +140,6 @@ export function stopper(limit: TimeLimit, client: AbortSignal, { workBy }: Times
   }
 }
 
-/** Aborted with the other signal or after a timeout. Its timer is cleared at the end of the `using` block. */
-export function limited(signal: AbortSignal, milliseconds: number): { signal: AbortSignal } & Disposable {
-  const late = new AbortController()
-  const timer = setTimeout(() => late.abort(outOfTime()), Math.max(1, milliseconds)).unref()
-  return { signal: AbortSignal.any([signal, late.signal]), [Symbol.dispose]: () => clearTimeout(timer) }
-}
-
 /** Resolves after the delay, at once if it has passed. */
 export const pause = (milliseconds: number) =>
   new Promise<undefined>((resolve) => setTimeout(resolve, Math.max(0, milliseconds), undefined).unref())

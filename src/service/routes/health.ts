@@ -1,5 +1,6 @@
 // GET /api/health: reports missing and invalid settings by name, never by value. Calls outside services only for an authenticated deep check.
 import type * as Product from '../../handoff/index.js'
+import { limited } from '../../handoff/util/abort.js'
 import type { Environment } from '../../handoff/util/setting-reader.js'
 import type { App } from '../app.js'
 import { authenticate } from '../auth/authenticate.js'
@@ -8,7 +9,6 @@ import type { RequestContext } from '../http/http-function.js'
 import { jsonResponse } from '../http/json.js'
 import { wantJson, wrong } from '../http/parse-request.js'
 import { HttpError, toProblem } from '../http/problem-details.js'
-import { limited } from '../http/request-deadline.js'
 import { budgetForms, type ServiceSettings } from '../settings.js'
 
 export async function getHealth(exchange: RequestContext): Promise<Response> {
@@ -72,8 +72,8 @@ export async function invalidSettings(
   const { loadSettings } = await import('../../handoff/index-for-stored-answers.js')
   const { missingSettings, parseSettings, wrongSettings } = await loadSettings()
   const found = { ...wrongSettings(environment), ...wrong }
-  const limited = tokensPerDay !== undefined || costPerDay !== undefined
-  if (!limited || Object.keys(found).length > 0 || missingSettings(environment).length > 0) return found
+  const hasBudget = tokensPerDay !== undefined || costPerDay !== undefined
+  if (!hasBudget || Object.keys(found).length > 0 || missingSettings(environment).length > 0) return found
   const { replyLimit, budgetProblem } = await import('../../handoff/index.js')
   const { model } = parseSettings(environment)
   const fails = (budget: { tokensPerDay?: number | undefined; costPerDay?: number | undefined }) =>

@@ -1,5 +1,5 @@
 // What the host makes of a sandbox program's end: its records, its failure, an early end, and secrets in any of them.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Sandbox } from '../../../src/handoff/domain/ports.js'
 import type { ProgramTask } from '../../../src/handoff/domain/sandbox-protocol.js'
 import type { ProgramRecord } from '../../../src/handoff/domain/sandbox-protocol-decoder.js'
@@ -55,20 +55,39 @@ test('a program that says so is done; its records are handed on, and the last on
   expect(records.map(({ type }) => type)).toEqual(['listing'])
 })
 
-test('the end of the process is not waited for, and nothing that it still says counts', async () => {
-  const records: ProgramRecord[] = []
-  const end = Promise.withResolvers<never>()
-  const sandbox = {
-    run(...[, { onOutput }]: Run) {
-      onOutput('{"v":1,"type":"done"}\n{"v":1,"type":"listing","path":"src","entries":[]}\n')
-      return end.promise
-    },
-  } as Partial<Sandbox> as Sandbox
-  const signal = new AbortController().signal
-  const onRecord = (record: ProgramRecord) => void records.push(record)
-  await runProgram(sandbox, { program: anyProgram, task, secrets: {}, timeoutMs: 7, signal, onRecord })
-  expect(records).toEqual([])
-  end.reject(new Error('The sandbox was killed meanwhile.'))
+describe('a process that has not ended when it says that it is done', () => {
+  /** What the program says, and what comes after that. */
+  async function said(text: string) {
+    const records: ProgramRecord[] = []
+    const end = Promise.withResolvers<never>()
+    const sandbox = {
+      run(...[, { onOutput }]: Run) {
+        onOutput(text)
+        return end.promise
+      },
+    } as Partial<Sandbox> as Sandbox
+    const signal = new AbortController().signal
+    const onRecord = (record: ProgramRecord) => void records.push(record)
+    const running = runProgram(sandbox, { program: anyProgram, task, secrets: {}, timeoutMs: 7, signal, onRecord })
+    const error: unknown = await running.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    end.reject(new Error('The sandbox was killed meanwhile.'))
+    return { records, error }
+  }
+
+  test('is not waited for, and nothing that it still says counts', async () => {
+    const { records, error } = await said('{"v":1,"type":"done"}\n{"v":1,"type":"listing","path":"src","entries":[]}\n')
+    expect({ records, error }).toEqual({ records: [], error: undefined })
+  })
+
+  test('has failed if it said so before', async () => {
+    const { error } = await said(
+      '{"v":1,"type":"failed","code":"mount-failed","message":"It."}\n{"v":1,"type":"done"}\n',
+    )
+    expect(error).toMatchObject({ code: 'drive', message: 'In the sandbox: It.' })
+  })
 })
 
 test('secrets and the task are in the environment, and nothing of them in the command', async () => {

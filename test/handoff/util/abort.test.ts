@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { delayAbort, orAborted } from '../../../src/handoff/util/abort.js'
+import { delayAbort, limited, orAborted } from '../../../src/handoff/util/abort.js'
 import { until } from '../../support/until.js'
 
 test('what has begun has a moment more', async () => {
@@ -25,4 +25,23 @@ test('who waits stops at once, and the work goes on', async () => {
   work.resolve('done')
   expect(await work.promise).toBe('done')
   expect(await orAborted(work.promise, new AbortController().signal, 'it is done')).toBe('done')
+})
+
+test('a limit aborts when its time is over, or with the other signal', async () => {
+  const stop = new AbortController()
+  using soon = limited(undefined, 5)
+  using later = limited(stop.signal, 60_000)
+  await until('the time is over', () => soon.signal.aborted)
+  expect(soon.signal.reason).toMatchObject({ name: 'TimeoutError' })
+  expect(later.signal.aborted).toBe(false)
+  stop.abort('enough')
+  expect(later.signal.reason).toBe('enough')
+})
+
+test('a limit that was disposed of does not abort any more', async () => {
+  const limit = limited(undefined, 5)
+  limit[Symbol.dispose]()
+  using longer = limited(undefined, 20)
+  await until('a longer limit is over', () => longer.signal.aborted)
+  expect(limit.signal.aborted).toBe(false)
 })

@@ -5,6 +5,7 @@
 import { abortError, HandoffError, isHandoffError } from '../../domain/errors.js'
 import type { Clock, GitHost } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
+import { limited } from '../../util/abort.js'
 import { connectionProblem, readBytes } from '../../util/http.js'
 import { parseHttpUrl } from '../../util/http-url.js'
 import { doubled, retry, retryAfterMs } from '../../util/retry.js'
@@ -42,7 +43,8 @@ export function makeGitHost(config: GitHostConfig = {}): GitHost {
   async function listRefs(base: URL, wanted: string[], signal: AbortSignal): Promise<Map<string, string>> {
     const command = [packet('command=ls-refs\n'), packet('agent=handoff\n'), delimiter]
     const options = ['peel\n', 'symrefs\n', ...wanted.map((ref) => `ref-prefix ${ref}\n`)]
-    const response = await request(new URL(`${base.href}/git-upload-pack`), signal, {
+    using limit = limited(signal, config.requestMs ?? 20_000)
+    const response = await request(new URL(`${base.href}/git-upload-pack`), limit.signal, {
       method: 'POST',
       headers: {
         'content-type': 'application/x-git-upload-pack-request',
@@ -61,11 +63,10 @@ export function makeGitHost(config: GitHostConfig = {}): GitHost {
 
   /** Follows redirects itself, so that only the clone address's own origin receives the credential. */
   async function request(first: URL, signal: AbortSignal, init: RequestInit): Promise<Response> {
-    const timeout = AbortSignal.any([signal, AbortSignal.timeout(config.requestMs ?? 20_000)])
     let url = first
     for (let hop = 0; hop <= redirects; hop += 1) {
       const headers = { ...init.headers, ...authorization(config.token, first, url) }
-      const response = await fetch(url, { ...init, headers, redirect: 'manual', signal: timeout })
+      const response = await fetch(url, { ...init, headers, redirect: 'manual', signal })
       const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null
       if (location === null) return response
       await response.body?.cancel()

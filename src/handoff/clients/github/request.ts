@@ -7,7 +7,7 @@ import { abortError, HandoffError } from '../../domain/errors.js'
 import type { Call } from '../../domain/github.js'
 import type { Clock } from '../../domain/ports.js'
 import { quote } from '../../domain/run.js'
-import { timeLimit } from '../../util/abort.js'
+import { limited } from '../../util/abort.js'
 import { parseJson } from '../../util/decode.js'
 import { connectionProblem, readText } from '../../util/http.js'
 import { doubled, type Pause, retry, retryAfterMs } from '../../util/retry.js'
@@ -127,7 +127,7 @@ export function sendRequest(transport: Transport, request: Request, call: Call):
 
 async function sendOnce(transport: Transport, request: Request, signal: AbortSignal): Promise<Reply> {
   if (signal.aborted) throw abortError(signal, request.doing)
-  using limit = timeLimit(transport.attemptMs, signal)
+  using limit = limited(signal, transport.attemptMs)
   let response: Response
   let text: string
   try {

@@ -15,7 +15,7 @@ import type { ModelReply, ModelRequest } from '../../domain/ports.js'
 import type { Card } from '../../domain/sandbox-protocol-decoder.js'
 import type { Usage } from '../../domain/usage.js'
 import { sha256 } from '../../store/run-store.js'
-import { orAborted } from '../../util/abort.js'
+import { limited, orAborted } from '../../util/abort.js'
 import type { StepTimer } from '../../util/step-timer.js'
 import { answerTokensFor, complete, withText } from '../call-model.js'
 import type { OpenRun } from './open-for-reading.js'
@@ -133,9 +133,9 @@ const checkPatienceMs = 1_000
 
 /** A wrong key or an unknown model is noticed before a sandbox is paid for. The check outlives its caller: others wait for it too. */
 export async function modelChecked({ ports: { model } }: AppContext, signal: AbortSignal): Promise<void> {
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(checkPatienceMs)])
+  using patience = limited(signal, checkPatienceMs)
   try {
-    await orAborted(model.check?.(neverAborted) ?? Promise.resolve(), patience, 'the model was being checked')
+    await orAborted(model.check?.(neverAborted) ?? Promise.resolve(), patience.signal, 'the model was being checked')
   } catch (error) {
     if (signal.aborted || !isHandoffError(error, 'timeout')) throw error
   }

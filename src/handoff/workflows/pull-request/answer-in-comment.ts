@@ -10,6 +10,7 @@ import type { Call, GitHub } from '../../domain/github.js'
 import { fitMarkdown } from '../../domain/markdown/fit.js'
 import { safeText } from '../../domain/markdown/sanitize.js'
 import type { RunEvent } from '../../domain/run-events.js'
+import { limited } from '../../util/abort.js'
 import type { RunName } from '../answer/resolve-run.js'
 import { headNote } from './check-staleness.js'
 import { type Conversation, type ConversationResult, runConversation } from './comment-lifecycle.js'
@@ -117,7 +118,8 @@ export async function answerComment(
 /** A note about the present head. If GitHub fails, the note is omitted and the answer is still posted. */
 async function stalenessNote(on: CommentContext, { commit, citations }: CompletedAnswer): Promise<string | undefined> {
   const { github, repository, about } = on
-  const call = { signal: AbortSignal.any([on.signal, AbortSignal.timeout(15_000)]), patient: false }
+  using soon = limited(on.signal, 15_000)
+  const call = { signal: soon.signal, patient: false }
   try {
     const head =
       'pull' in about
