@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{n as i}from"./chunk-ITT3254R.js";import{c as r,d as t,h as d,l as s,q as a}from"./chunk-KHHE3U6X.js";import{a as o}from"./chunk-YKBBMY7I.js";var p=5*6e4,m=15*6e4,v=o(({removedAt:e},n)=>n-Date.parse(e)<m,"isYoung"),c=a({version:s(1),removed:t(200),removedAt:d}),b=o(e=>i(e),"encodeTombstone");function T(e){let n=r(new TextDecoder().decode(e));if(n?.removed!==void 0)try{return c(n,"")}catch{return}}o(T,"readTombstone");export{p as a,v as b,b as c,T as d};

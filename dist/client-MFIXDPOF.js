@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{a}from"./chunk-MSLESQTO.js";import"./chunk-MC2TEBVJ.js";import"./chunk-CW5QAXN7.js";import"./chunk-JQYB3S2C.js";import"./chunk-CGAXZ7A7.js";import"./chunk-BMT53KYS.js";import"./chunk-6NHFVIOQ.js";import"./chunk-CXQ4PSOG.js";import"./chunk-INCEIFRB.js";import"./chunk-GO4HL74C.js";import"./chunk-BP7M5CTC.js";import"./chunk-YKBBMY7I.js";export{a as makeSandboxes};

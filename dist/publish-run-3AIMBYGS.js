@@ -1,2 +1,0 @@
-import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
-import{a,b,c,d}from"./chunk-3NZ2IHLW.js";import"./chunk-KKMMPXH7.js";import"./chunk-MLV2O4RS.js";import"./chunk-INCEIFRB.js";import"./chunk-GO4HL74C.js";import"./chunk-4U5XDRY6.js";import"./chunk-ITT3254R.js";import"./chunk-KHHE3U6X.js";import"./chunk-3R64ZEPI.js";import"./chunk-BP7M5CTC.js";import"./chunk-YKBBMY7I.js";export{d as findByRecord,a as seal,b as writeOnce,c as writePointer};
