@@ -14,6 +14,7 @@ const known = [
   'page',
   'reach',
   'survey',
+  'index',
   'find',
   'history',
   'ripples',
@@ -33,6 +34,7 @@ const command = {
   page         how soon the page can be used on a phone; needs Chromium
   reach        files and functions that take part in a question and in a push
   survey       reading a commit; needs --repositories
+  index        the size of the search index against the text; needs --repositories
   find         finding the lines for a question; needs --repositories
   history      what each of the last 199 pushes sends to the model, and whether summaries stay true; needs --repositories
   ripples      given one changed file, whether the others that changed with it are named; needs --repositories
@@ -89,10 +91,11 @@ async function bench({ values, positionals }: Given<typeof command.options>): Pr
   if (wanted('page')) await (await import('./page.js')).benchPage()
   if (wanted('reach')) await (await import('./reach.js')).benchReach()
   if (repositories.length === 0) {
-    process.stdout.write('The survey, the search and the history need repositories: --repositories DIR.\n')
+    process.stdout.write('The survey, the index, the search and the history need repositories: --repositories DIR.\n')
     return
   }
   if (wanted('survey')) await (await import('./survey-speed.js')).benchSurvey(repositories, values.repomix === true)
+  if (wanted('index')) await (await import('./index-size.js')).benchIndex(repositories)
   if (wanted('find')) await (await import('./search-speed.js')).benchFind(repositories)
   if (wanted('history')) await (await import('./history.js')).benchHistory(repositories)
   if (wanted('ripples')) await (await import('./ripples.js')).benchRipples(repositories)

@@ -18,6 +18,8 @@ export interface StoredCommit {
   table: Buffer
   pages: Buffer
   tar: Buffer
+  /** Processor time that the index took. */
+  indexMs: number
 }
 
 export async function storeCommit(repository: string, commit: string, outline: Outline): Promise<StoredCommit> {
@@ -30,8 +32,10 @@ export async function storeCommit(repository: string, commit: string, outline: O
     const fetch = ['fetch', '--quiet', '--depth=1', '--no-tags', `--upload-pack=${serve}`, `file://${repository}`]
     await git('-C', directory, ...fetch, `${commit}:refs/heads/main`)
     const tar = await pack(work, 'tools', undefined)
+    const before = process.cpuUsage()
     const index = await makeIndex({ directory, commit, tar, readOutline: async () => outline })
-    return { ...index, tar: await readFile(tar) }
+    const { user, system } = process.cpuUsage(before)
+    return { ...index, tar: await readFile(tar), indexMs: (user + system) / 1e3 }
   } finally {
     await rm(work, { recursive: true, force: true })
   }
