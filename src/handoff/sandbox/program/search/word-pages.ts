@@ -63,26 +63,37 @@ function createWordCoder({ words, identifiers, blocks }: Tables): (coder: Symbol
   const one = new Places()
   const ranks = new Int32Array(blocks)
 
-  /** The identifiers of a word in the order of their hashes, with the ranks of their places among the parts of the word. */
+  /**
+   * The identifiers of a word in the order of their hashes, with the ranks of their places among the parts of the word. Where the word had no room in
+   * its table for a while, it lacks blocks that the identifier has.
+   */
   const gather = (word: number) => {
     const members: number[] = []
     for (let identifier = first[word]!; identifier >= 0; identifier = next[identifier]!) members.push(identifier)
-    const unused = 32 - keptBits(members.length)
     members.sort((a, b) => hashes[a]! - hashes[b]!)
-    own.count = members.length
-    if (own.count === 0) return
+    own.count = 0
+    if (members.length === 0) return
     for (let rank = 0; rank < places.partCount; rank++) ranks[places.blocks[places.parts[rank]!]!] = rank
+    const hasPart = (block: number) => {
+      const rank = ranks[block]!
+      return rank < places.partCount && places.blocks[places.parts[rank]!] === block
+    }
     let filled = 0
-    for (const [index, identifier] of members.entries()) {
+    for (const identifier of members) {
       identifiers.read(identifier, one)
       own.places.reserve(filled + one.count)
+      const before = filled
       for (let at = 0; at < one.count; at++) {
+        if (!hasPart(one.blocks[at]!)) continue
         own.places.blocks[filled] = ranks[one.blocks[at]!]!
         own.places.times[filled++] = one.times[at]!
       }
-      own.hashes[index] = hashes[identifier]! >>> unused
-      own.ends[index] = filled
+      if (filled === before) continue
+      own.hashes[own.count] = hashes[identifier]!
+      own.ends[own.count++] = filled
     }
+    const unused = 32 - keptBits(own.count)
+    for (let index = 0; index < own.count; index++) own.hashes[index]! >>>= unused
   }
 
   return (coder, word) => {

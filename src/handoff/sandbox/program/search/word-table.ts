@@ -79,7 +79,7 @@ export function createWordTable({ ignoreCase }: { ignoreCase: boolean }): WordTa
     }
   }
 
-  const slotOf = (hash: number) => (hash ^ (hash >>> 15)) & (slots.length - 1)
+  const slotOf = (hash: number) => hash & (slots.length - 1)
 
   const newCell = () => {
     if (poolFilled + cell.size > pool.length) {
@@ -135,7 +135,7 @@ export function createWordTable({ ignoreCase }: { ignoreCase: boolean }): WordTa
   const hashOf = (bytes: Uint8Array, from: number, to: number) => {
     let hash = seed
     for (let at = from; at < to; at++) hash = Math.imul(hash, 0x01000193) ^ spelled(bytes[at]!)
-    return hash
+    return mixed(hash)
   }
 
   /** -1 for a word that has no room among those of nearly its hash. */
@@ -219,6 +219,13 @@ export function createWordTable({ ignoreCase }: { ignoreCase: boolean }): WordTa
       }
     },
   }
+}
+
+/** The last step of MurmurHash3: words that differ in one byte have slots far from one another, so that short words do not take a row of slots. */
+function mixed(hash: number): number {
+  const once = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35)
+  return twice ^ (twice >>> 16)
 }
 
 const lowered = (byte: number) => (byte >= 65 && byte <= 90 ? byte + 32 : byte)

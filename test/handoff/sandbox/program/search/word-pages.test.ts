@@ -31,8 +31,12 @@ function write(blocks: readonly Block[]) {
       if (parts.length > 1) identifiers.add(bytes, 0, bytes.length, block, true)
     }
   }
+  return writeTables({ words, identifiers, blocks: blocks.length })
+}
+
+function writeTables(tables: Parameters<typeof writeWords>[1]) {
   const file = createPageFile()
-  const { pages, steps } = writeWords(file, { words, identifiers, blocks: blocks.length })
+  const { pages, steps } = writeWords(file, tables)
   const list = createWriter()
   writePageList(list, pages)
   return { list: list.take(), pages: file.bytes(), steps }
@@ -138,6 +142,26 @@ test('of a whole identifier some bits of a hash are kept, and nothing of its tex
   expect(first!.first.toString()).toBe('akiaq')
   expect(keptBits(1)).toBe(15)
   expect(file.bytes().length).toBeLessThan(24)
+})
+
+test('an identifier has only the blocks that its word has, which had no room in its table for a while', async () => {
+  const words = createWordTable({ ignoreCase: true })
+  const identifiers = createWordTable({ ignoreCase: false })
+  const [kept, lost] = [Buffer.from('EDT'), Buffer.from('edt_9')]
+  for (const block of [1, 3]) words.add(kept, 0, 3, block, false)
+  for (const block of [0, 1, 2, 3]) identifiers.add(kept, 0, 3, block, true)
+  for (const block of [0, 2]) identifiers.add(lost, 0, 5, block, true)
+  const stored = writeTables({ words, identifiers, blocks: 4 })
+  const found = await read(stored, 4, ['EDT', 'edt_9'])
+  expect(found.words.get('edt')).toEqual(['1 1 0', '3 1 0'])
+  expect(found.identifiers).toEqual(new Map([['EDT', ['1 1', '3 1']]]))
+})
+
+test('all pairs of two bytes have room', () => {
+  const words = createWordTable({ ignoreCase: true })
+  for (let pair = 0; pair < 1 << 16; pair++) words.add(Buffer.from([pair >> 8, pair & 255]), 0, 2, 0, true)
+  // Capital letters are the same as small ones.
+  expect(words.count()).toBe((256 - 26) ** 2)
 })
 
 test('a place behind the last block is refused', async () => {
