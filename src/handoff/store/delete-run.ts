@@ -170,7 +170,10 @@ async function emptyBut(
   if (rest.length > 0) await emptyBut(drive, `${directory}/${kept}`, rest, signal)
 }
 
-/** Deletes a sealed run without a pointer: another run is canonical, or its process died before the last step. */
+/**
+ * Deletes a sealed run without a pointer: another run is canonical, or its process died before the last step. A tombstone takes the place of its seal, so
+ * a late request cannot seal the emptied directory again. `removeEmptied` deletes the tombstone when no request can still be late.
+ */
 export async function removeNonCanonical(
   tools: Tools,
   place: Layout,
@@ -178,10 +181,13 @@ export async function removeNonCanonical(
   signal: AbortSignal,
 ): Promise<KeptReason> {
   const { drive } = tools
+  const seal = `${place.run(run)}/${artifact.handoff}`
   // Without its write-ahead record the run cannot be recovered any more. A recovery just before that is visible now.
   await drive.remove(place.sealNote(run), { recursive: false, signal })
   if (await isCanonical(drive, place, run, signal)) return 'it came to speak for its commit meanwhile'
-  await drive.remove(place.run(run), { recursive: true, signal })
+  const mark = async () => writeTombstone(tools, seal, (await drive.stat(seal, signal))?.revision ?? 0, run, signal)
+  while (!(await mark()));
+  await emptyBut(drive, place.run(run), artifact.handoff.split('/'), signal)
   await removeItsPointer(tools, place, run, signal)
   return undefined
 }

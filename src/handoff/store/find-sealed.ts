@@ -4,7 +4,7 @@ import type { Ports } from '../domain/ports.js'
 import type { Layout } from '../domain/run.js'
 import { type FindOptions, readSealed, type SealedRun } from './run-store.js'
 
-/** Where the pointer is missing, or names a run that is gone, a write-ahead record may vouch for a run. That is rare, so its code is loaded then. */
+/** Looks again when another process has written the pointer meanwhile. */
 export async function findSealed(
   tools: Pick<Ports, 'drive' | 'clock'>,
   place: Layout,
@@ -12,13 +12,27 @@ export async function findSealed(
   signal: AbortSignal,
   options: FindOptions = {},
 ): Promise<SealedRun | undefined> {
-  let unreadable: unknown
+  for (;;) {
+    const found = await lookOnce(tools, place, sha, signal, options)
+    if (found !== 'changed') return found
+  }
+}
+
+/** Where the pointer is missing, or names a run that is gone, a write-ahead record may vouch for a run. That is rare, so its code is loaded then. */
+export async function lookOnce(
+  tools: Pick<Ports, 'drive' | 'clock'>,
+  place: Layout,
+  sha: string,
+  signal: AbortSignal,
+  options: FindOptions = {},
+): Promise<SealedRun | 'changed' | undefined> {
+  let unreadable = false
   try {
     const found = await readSealed(tools.drive, place, sha, signal, options.expected)
     if (found) return found
   } catch (error) {
     if (!isHandoffError(error, 'corrupt')) throw error
-    unreadable = error
+    unreadable = true
   }
   const { findByRecord } = await import('./publish-run.js')
   return findByRecord(tools, place, sha, signal, options, unreadable)

@@ -3,7 +3,7 @@
 // The order of writing keeps a run from being half-visible: the artifacts, the write-ahead record, `handoff.json` (must not exist yet), the commit
 // pointer (must not exist, or be unchanged), then the refs. The record stays for a day. It vouches for the run as the pointer does: while a pointer is
 // missing, because its maker died or because a late request of a removal deleted it, readers find the run by its record.
-import { isHandoffError } from '../domain/errors.js'
+import { type HandoffError, isHandoffError } from '../domain/errors.js'
 import {
   type CommitPointer,
   decodePointer,
@@ -17,7 +17,7 @@ import type { Drive, Ports } from '../domain/ports.js'
 import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
 import { isYoung, readTombstone, type Tombstone } from '../domain/tombstone.js'
 import { readAtRevision, writeIfUnchanged } from './conditional-write.js'
-import { type FindOptions, readHandoff, readSealed, type SealedRun, sha256 } from './run-store.js'
+import { type FindOptions, readHandoff, type SealedRun, sha256 } from './run-store.js'
 
 type Tools = Pick<Ports, 'drive' | 'clock'>
 
@@ -69,7 +69,10 @@ export async function writePointer(
   }
 }
 
-/** The pointer of the canonical run, or the young tombstone that stands in its place. */
+/**
+ * The pointer of the canonical run, or the young tombstone that stands in its place. A pointer to a run that is gone is replaced: two makers that each
+ * gave way to the other's pointer would leave no run.
+ */
 async function tryPointer(
   { drive, clock }: Tools,
   place: Layout,
@@ -84,81 +87,109 @@ async function tryPointer(
     if (written !== undefined) return pointer
     const { bytes, revision } = await readAtRevision(drive, path, sealLimit, signal)
     const tombstone = bytes === null ? undefined : readTombstone(bytes)
-    if (bytes !== null && !tombstone) return decodePointer(bytes)
     if (tombstone && isYoung(tombstone, clock.now())) return tombstone
+    if (bytes !== null && !tombstone) {
+      const other = decodePointer(bytes)
+      if ((await findBreak(drive, place, other, signal)) === undefined) return other
+    }
     expectedRevision = revision
   }
 }
 
-/** The newest run that a write-ahead record vouches for gets the pointer. No sandbox can write a record, because records stand beside the pointers. */
+/** The error of a reader that follows this pointer; undefined if its run is there. */
+async function findBreak(
+  drive: Drive,
+  place: Layout,
+  pointer: CommitPointer,
+  signal: AbortSignal,
+): Promise<HandoffError | undefined> {
+  try {
+    await readHandoff(drive, place, pointer, signal)
+    return undefined
+  } catch (error) {
+    if (isHandoffError(error, 'corrupt')) return error
+    throw error
+  }
+}
+
+/**
+ * The newest run that a write-ahead record vouches for gets the pointer. No sandbox can write a record, because records stand beside the pointers.
+ * `changed`: another process has written the pointer meanwhile, so it is to be followed again.
+ */
 export async function findByRecord(
   tools: Tools,
   place: Layout,
   sha: string,
   signal: AbortSignal,
   options: FindOptions,
-  unreadable: unknown,
-): Promise<SealedRun | undefined> {
-  const found = unreadable === undefined ? { revision: 0 } : await explain(tools.drive, place, sha, signal, unreadable)
-  if ('pointer' in found) return found
-  const records = await readRecords(tools.drive, place, sha, signal)
-  const newest = records.find(({ pointer }) => pointer.run !== found.brokenRun)
-  if (!newest) {
-    if (found.error !== undefined) throw found.error
-    return undefined
-  }
-  options.check?.(newest.handoff)
-  if (options.readOnly) {
-    // In the place of the pointer may be a tombstone.
-    const there = await tools.drive.read(place.pointer(sha), { maxBytes: sealLimit, signal })
-    return there === null ? newest : undefined
-  }
-  const there = await tryPointer(tools, place, newest.pointer, found.revision, signal)
-  // A reader does not wait for the end of a deletion.
-  if ('removed' in there) return there.removed === newest.pointer.run ? undefined : newest
-  return there.run === newest.pointer.run ? newest : readSealed(tools.drive, place, sha, signal)
+  isUnreadable: boolean,
+): Promise<SealedRun | 'changed' | undefined> {
+  const { drive } = tools
+  const broken = isUnreadable ? await readBroken(drive, place, sha, signal) : undefined
+  if (broken === 'changed') return broken
+  const { runs, listed } = await readRecords(drive, place, sha, signal)
+  if (listed === 0 && !broken) return undefined
+  const newest = runs.find(({ pointer }) => pointer.run !== broken?.run)
+  if (newest) options.check?.(newest.handoff)
+  if (newest && !options.readOnly) return giveItsPointer(tools, place, newest, broken?.revision ?? 0, signal)
+  const there = await drive.read(place.pointer(sha), { maxBytes: sealLimit, signal })
+  const tombstone = there === null ? undefined : readTombstone(there)
+  if (there !== null && !tombstone && decodePointer(there).run !== broken?.run) return 'changed'
+  if (newest) return tombstone?.removed === newest.pointer.run ? undefined : newest
+  if (broken) throw broken.error
+  return undefined
 }
 
-/** Why there is no run: no pointer (revision 0), or one that cannot be followed, with its revision for a conditional write. */
-interface NotFound {
+/** A reader does not wait for the end of a deletion. */
+async function giveItsPointer(
+  tools: Tools,
+  place: Layout,
+  found: SealedRun,
+  revision: number,
+  signal: AbortSignal,
+): Promise<SealedRun | 'changed' | undefined> {
+  const there = await tryPointer(tools, place, found.pointer, revision, signal)
+  if ('removed' in there) return there.removed === found.pointer.run ? undefined : found
+  return there.run === found.pointer.run ? found : 'changed'
+}
+
+/** A pointer that cannot be followed. */
+interface BrokenPointer {
+  run: RunId
+  /** For a conditional write. */
   revision: number
-  brokenRun?: RunId
-  error?: unknown
+  error: HandoffError
 }
 
-/** A pointer that changed since it could not be followed is followed again. */
-async function explain(
+/** Undefined: there is no pointer any more. */
+async function readBroken(
   drive: Drive,
   place: Layout,
   sha: string,
   signal: AbortSignal,
-  unreadable: unknown,
-): Promise<SealedRun | NotFound> {
-  let error = unreadable
-  let brokenRun: RunId | undefined
-  for (;;) {
-    const { bytes, revision } = await readAtRevision(drive, place.pointer(sha), sealLimit, signal)
-    if (bytes === null || readTombstone(bytes)) return { revision: 0 }
-    const { run } = decodePointer(bytes)
-    if (run === brokenRun) return { revision, brokenRun, error }
-    brokenRun = run
-    try {
-      return (await readSealed(drive, place, sha, signal)) ?? { revision: 0 }
-    } catch (again) {
-      if (!isHandoffError(again, 'corrupt')) throw again
-      error = again
-    }
-  }
+): Promise<BrokenPointer | 'changed' | undefined> {
+  const { bytes, revision } = await readAtRevision(drive, place.pointer(sha), sealLimit, signal)
+  if (bytes === null || readTombstone(bytes)) return undefined
+  const pointer = decodePointer(bytes)
+  const error = await findBreak(drive, place, pointer, signal)
+  return error ? { run: pointer.run, revision, error } : 'changed'
 }
 
-async function readRecords(drive: Drive, place: Layout, sha: string, signal: AbortSignal): Promise<SealedRun[]> {
+/** Newest first. `listed` also counts records of runs that were not sealed, or are gone. */
+async function readRecords(
+  drive: Drive,
+  place: Layout,
+  sha: string,
+  signal: AbortSignal,
+): Promise<{ runs: SealedRun[]; listed: number }> {
   const names = (await drive.list(place.commits, signal)).filter(
     (entry) => entry.name.startsWith(`${sha}-`) && entry.name.endsWith('.sealing.json'),
   )
   const read = await Promise.all(names.map(({ name }) => readRecord(drive, place, `${place.commits}/${name}`, signal)))
-  return read
+  const runs = read
     .filter((run) => run !== undefined)
     .sort((a, b) => b.pointer.sealedAt.localeCompare(a.pointer.sealedAt) || a.pointer.run.localeCompare(b.pointer.run))
+  return { runs, listed: names.length }
 }
 
 async function readRecord(

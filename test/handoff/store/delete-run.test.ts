@@ -275,13 +275,19 @@ test('the rest of an attempt goes as a whole', async () => {
 
 // ── a sealed run without a pointer ────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** Only the tombstone is left, in the place of the seal. */
+function isEmptied(run: RunId): boolean {
+  expect(there.files(there.place.run(run))).toEqual([sealPath(run)])
+  return readTombstone(there.drive.readFile(sealPath(run))!)?.removed === run
+}
+
 const nonCanonical = (run: RunId, on = drive) => removeNonCanonical(tools(on), there.place, run, signal)
 
 test('a run that another one replaced goes with its record, and the other one stays', async () => {
   const speaks = await there.sealed(commit, { name: 'speaks' })
   const other = await there.sealed(commit, { name: 'other', pointed: false })
   expect(await nonCanonical(other)).toBeUndefined()
-  expect(there.files(there.place.run(other))).toEqual([])
+  expect(isEmptied(other)).toBe(true)
   expect(there.files(there.place.commits)).toEqual([pointerPath()])
   expect(there.files(there.place.run(speaks))).not.toEqual([])
 })
@@ -300,23 +306,38 @@ test.each<[string, () => void]>([
   prepare()
   const before = text(pointerPath())
   expect(await nonCanonical(run)).toBeUndefined()
-  expect(there.files(there.place.run(run))).toEqual([])
+  expect(isEmptied(run)).toBe(true)
   expect(text(pointerPath())).toBe(before)
 })
 
+test('a late seal finds the tombstone of a run that has gone, and a seal that is written meanwhile goes too', async () => {
+  const run = await there.sealed(commit, { pointed: false })
+  const handoff = there.drive.readFile(sealPath(run))!
+  const sealing = on('stat', sealPath(run), { after: () => there.drive.write(sealPath(run), handoff) })
+  expect(await nonCanonical(run, sealing)).toBeUndefined()
+  expect(isEmptied(run)).toBe(true)
+  await expect(drive.write(sealPath(run), handoff, { expectedRevision: 0, signal })).rejects.toMatchObject({
+    code: 'conflict',
+  })
+  const unsealed = there.attempt(sha(2), ['project/a'])
+  expect(await nonCanonical(unsealed)).toBeUndefined()
+  expect(isEmptied(unsealed)).toBe(true)
+})
+
 test('a pointer that a late recovery wrote goes after its run, unless it was written again', async () => {
-  const late = async (happen: (run: RunId) => Drive) => {
-    const run = await there.sealed(commit, { pointed: false })
+  const late = async (name: string, happen: (run: RunId) => Drive) => {
+    const run = await there.sealed(commit, { name, pointed: false })
     expect(await nonCanonical(run, happen(run))).toBeUndefined()
     return text(pointerPath())
   }
-  const recover = (run: RunId) => on('remove', there.place.run(run), { before: () => pointTo(run) })
-  expect(await late(recover)).toBeUndefined()
+  const recover = (run: RunId) => on('stat', sealPath(run), { before: () => pointTo(run) })
+  expect(await late('one', recover)).toBeUndefined()
   const again = (run: RunId): Drive => {
-    const { remove } = recover(run)
-    return { ...on('stat', pointerPath(), { after: () => there.drive.write(pointerPath(), 'another') }), remove }
+    const { stat } = recover(run)
+    const meanwhile = on('stat', pointerPath(), { after: () => there.drive.write(pointerPath(), 'another') })
+    return { ...drive, stat: (path, signal) => (path === pointerPath() ? meanwhile.stat : stat)(path, signal) }
   }
-  await expect(late(again)).rejects.toMatchObject({ code: 'corrupt' })
+  await expect(late('two', again)).rejects.toMatchObject({ code: 'corrupt' })
   expect(text(pointerPath())).toBe('another')
 })
 

@@ -125,6 +125,17 @@ test('a run replaces the one that it saw, and no other', async () => {
   expect(canonical()).toBe(two)
 })
 
+test('a pointer to a run that is gone is replaced', async () => {
+  const [one, two] = [await hidden('one'), await hidden('two')]
+  await write(one, 0)
+  there.drive.write(handoffPath(one), removed(one))
+  expect(await write(two, 0)).toBe(two)
+  expect(canonical()).toBe(two)
+  const unseen = failing('read', handoffPath(two))
+  await expect(write(await hidden('three'), 0, unseen)).rejects.toMatchObject({ code: 'drive' })
+  expect(canonical()).toBe(two)
+})
+
 test('a run whose predecessor was removed meanwhile takes its place', async () => {
   const [one, two] = [await hidden('one'), await hidden('two')]
   await write(one, 0)
@@ -202,9 +213,37 @@ test('a run whose maker died before the pointer gets it from the next reader', a
 test('a reader that may not write finds it too, and writes nothing', async () => {
   const run = await hidden('one')
   expect(await find({ readOnly: true })).toBe(run)
-  there.drive.write(pointerPath(), removed('old'))
-  expect(await find({ readOnly: true })).toBeUndefined()
-  expect(bytesAt(pointerPath())).toBe(Buffer.from(removed('old')).toString())
+  for (const [gone, found] of [
+    ['old', run],
+    [run, undefined],
+  ] as const) {
+    there.drive.write(pointerPath(), removed(gone))
+    expect(await find({ readOnly: true })).toBe(found)
+    expect(bytesAt(pointerPath())).toBe(Buffer.from(removed(gone)).toString())
+  }
+})
+
+test('a reader that may not write looks again when a run points meanwhile', async () => {
+  const [one, two] = [await hidden('one'), await hidden('two', 1)]
+  const pointsAfterList = before('read', there.place.sealNote(one), () => put(pointerTo(two)))
+  expect(await find({ readOnly: true }, pointsAfterList)).toBe(two)
+  there.drive.remove(pointerPath())
+  there.drive.remove(there.place.sealNote(two))
+  // The record that is listed is gone when it is read, because another run speaks for the commit.
+  const gone = before('read', there.place.sealNote(one), () => {
+    there.drive.remove(there.place.sealNote(one))
+    put(pointerTo(two))
+  })
+  expect(await find({ readOnly: true }, gone)).toBe(two)
+})
+
+test('a reader that may not write finds the run of a record in place of one that is gone, and leaves the pointer', async () => {
+  const lost = await there.sealed(commit, { name: 'lost' })
+  there.drive.remove(there.place.run(lost))
+  await expect(find({ readOnly: true })).rejects.toMatchObject({ code: 'corrupt' })
+  const run = await hidden('one')
+  expect(await find({ readOnly: true })).toBe(run)
+  expect(canonical()).toBe(lost)
 })
 
 test('of several runs without a pointer the newest is found, and of two of one moment the first by name', async () => {
@@ -307,16 +346,16 @@ test('a drive that fails while a broken pointer is read again is an error, and n
   there.drive.remove(there.place.run(lost))
   await hidden('one')
   let reads = 0
-  // Once to follow it, once with its revision, and once to follow it again.
-  const failingThird: Drive = {
+  // Once to follow the pointer, and once to follow it again.
+  const failingSecond: Drive = {
     ...drive,
     async read(path, options) {
-      reads += path === pointerPath() ? 1 : 0
-      if (reads === 3) throw new HandoffError('drive', 'One read failed.')
+      reads += path === handoffPath(lost) ? 1 : 0
+      if (reads === 2) throw new HandoffError('drive', 'One read failed.')
       return drive.read(path, options)
     },
   }
-  await expect(find({}, failingThird)).rejects.toMatchObject({ code: 'drive' })
+  await expect(find({}, failingSecond)).rejects.toMatchObject({ code: 'drive' })
   expect(canonical()).toBe(lost)
 })
 
