@@ -1,20 +1,26 @@
 // Production code over the real drive9 client as an automaton. Between two replies it is deterministic, so it is run once for each history of replies
 // and remembered: a node is what the process waits for after a history. The run that led to a node goes on with the first history that continues it;
 // for another one a new run repeats the replies.
+//
+// A process may go on as another process. Then the history begins anew, so that many ways to one decision are one node.
 import { makeDrive } from '../../src/handoff/clients/drive9/client.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import type { Clock, Ports } from '../../src/handoff/domain/ports.js'
 import { manualClock } from './clock.js'
 import type { SmallDrive } from './small-drive.js'
 
-/** Production code with a result in a word or two. */
+/** Production code. It ends with a result in a word or two, or goes on as the process that it returns. A name stands for one process. */
 export interface ProductProcess {
   name: string
-  run(ports: Pick<Ports, 'drive' | 'clock'>, signal: AbortSignal): Promise<string>
+  run(ports: Pick<Ports, 'drive' | 'clock'>, signal: AbortSignal): Promise<string | ProductProcess>
 }
 
-/** `lost`: the process learns that the connection broke. `woken`: its sleep is over. Otherwise the number of a reply. */
-export type Outcome = number | 'lost' | 'woken'
+/** The number of a reply, or one of the two below. */
+export type Outcome = number
+/** The process learns that the connection broke. */
+export const lost: Outcome = -1
+/** Its sleep is over. */
+export const woken: Outcome = -2
 
 export interface ProcessNode {
   id: number
@@ -27,12 +33,18 @@ export interface ProcessNode {
 export interface Automaton {
   histories(): number
   first(): Promise<ProcessNode>
+  node(id: number): ProcessNode
   after(node: ProcessNode, operation: number, outcome: Outcome): ProcessNode | Promise<ProcessNode>
 }
 
 interface Step {
   operation: number
   outcome: Outcome
+}
+
+interface History {
+  process: ProductProcess
+  steps: Step[]
 }
 
 /** The first sleep is short; when a process sleeps again, this time passes. */
@@ -45,25 +57,34 @@ export const explorerTime = Date.parse('2026-11-19T10:00:00Z')
 const mostRuns = 5_000
 
 export function makeAutomaton(process: ProductProcess, drive: SmallDrive): Automaton {
-  const histories: Step[][] = []
-  const edges: Map<string, ProcessNode>[] = []
+  const histories: History[] = []
+  const nodes: ProcessNode[] = []
+  const edges: Map<number, ProcessNode>[] = []
+  const firsts = new Map<string, Promise<ProcessNode>>()
   const ended = new Map<string, ProcessNode>()
   const runs = new Map<number, ProcessRun>()
-  let first: Promise<ProcessNode> | undefined
 
-  async function learn(history: Step[], before?: ProcessNode): Promise<ProcessNode> {
+  function firstOf(one: ProductProcess): Promise<ProcessNode> {
+    const first = firsts.get(one.name) ?? learn({ process: one, steps: [] })
+    firsts.set(one.name, first)
+    return first
+  }
+
+  async function learn(history: History, before?: ProcessNode): Promise<ProcessNode> {
     const kept = before && runs.get(before.id)
     if (before) runs.delete(before.id)
-    const run = kept ?? startRun(process, drive)
-    const { waiting, result } = await run.goOn(kept ? history.slice(-1) : history)
+    const run = kept ?? startRun(history.process, drive)
+    const { waiting, end } = await run.goOn(kept ? history.steps.slice(-1) : history.steps)
+    if (typeof end === 'object') return firstOf(end)
     // All ends with one result are one node.
-    const same = result === undefined ? undefined : ended.get(result)
+    const same = end === undefined ? undefined : ended.get(end)
     if (same) return same
-    const sleeps = history.filter(({ outcome }) => outcome === 'woken').length
-    const node = { id: histories.length, waiting, sleeps, ...(result === undefined ? {} : { result }) }
+    const sleeps = history.steps.filter(({ outcome }) => outcome === woken).length
+    const node = { id: nodes.length, waiting, sleeps, ...(end === undefined ? {} : { result: end }) }
     histories.push(history)
+    nodes.push(node)
     edges.push(new Map())
-    if (result !== undefined) ended.set(result, node)
+    if (end !== undefined) ended.set(end, node)
     else keep(node, run)
     return node
   }
@@ -78,12 +99,14 @@ export function makeAutomaton(process: ProductProcess, drive: SmallDrive): Autom
 
   return {
     histories: () => histories.length,
-    first: () => (first ??= learn([])),
+    first: () => firstOf(process),
+    node: (id) => nodes[id]!,
     after(node, operation, outcome) {
-      const key = `${operation} ${outcome}`
+      const key = operation * 2 ** 32 + outcome - woken
       const known = edges[node.id]!.get(key)
       if (known) return known
-      return learn([...histories[node.id]!, { operation, outcome }], node).then((learned) => {
+      const { process: one, steps } = histories[node.id]!
+      return learn({ process: one, steps: [...steps, { operation, outcome }] }, node).then((learned) => {
         edges[node.id]!.set(key, learned)
         return learned
       })
@@ -91,9 +114,15 @@ export function makeAutomaton(process: ProductProcess, drive: SmallDrive): Autom
   }
 }
 
+/** What it waits for, or how it has ended. */
+interface Pause {
+  waiting: ProcessNode['waiting']
+  end?: string | ProductProcess
+}
+
 interface ProcessRun {
-  /** Gives it these replies; what it waits for then, or its result. */
-  goOn(steps: Step[]): Promise<Pick<ProcessNode, 'waiting' | 'result'>>
+  /** Gives it these replies. */
+  goOn(steps: Step[]): Promise<Pause>
   stop(): void
 }
 
@@ -102,7 +131,7 @@ function startRun(process: ProductProcess, small: SmallDrive): ProcessRun {
   const waiting = new Map<number, { request?: number; settle: (outcome: Outcome) => void }>()
   let issued = 0
   let sleeps = 0
-  let result: string | undefined
+  let end: string | ProductProcess | undefined
   const drive = makeDrive({
     server: 'http://drive9.example.org',
     key: 'key',
@@ -117,7 +146,7 @@ function startRun(process: ProductProcess, small: SmallDrive): ProcessRun {
         expected: headers['x-dat9-expected-revision'],
         body: Buffer.from(body ?? '').toString(),
       })
-      const settle = (outcome: Outcome) => (typeof outcome === 'number' ? resolve(outcome) : reject(new Error('lost')))
+      const settle = (outcome: Outcome) => (outcome === lost ? reject(new Error('lost')) : resolve(outcome))
       waiting.set(issued++, { request, settle })
       return promise.then((number) => {
         const { status, headers: answered, body: text } = small.reply(number)
@@ -131,23 +160,23 @@ function startRun(process: ProductProcess, small: SmallDrive): ProcessRun {
   }
   process.run({ drive, clock }, stop.signal).then(
     (value) => {
-      result = value
+      end = value
     },
     (error: unknown) => {
-      result = `error ${isHandoffError(error) ? error.code : String(error)}`
+      end = `error ${isHandoffError(error) ? error.code : String(error)}`
     },
   )
-  const quiet = () => untilQuiet(() => waiting.size > 0 || result !== undefined)
+  const quiet = () => untilQuiet(() => waiting.size > 0 || end !== undefined)
   return {
     async goOn(steps) {
       await quiet()
       for (const { operation, outcome } of steps) {
-        if (outcome === 'woken') sleeps += 1
+        if (outcome === woken) sleeps += 1
         waiting.get(operation)!.settle(outcome)
         waiting.delete(operation)
         await quiet()
       }
-      if (result !== undefined) return { waiting: [], result }
+      if (end !== undefined) return { waiting: [], end }
       const open = [...waiting].map(([operation, { request }]) => ({
         operation,
         ...(request === undefined ? {} : { request }),

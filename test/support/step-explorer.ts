@@ -2,19 +2,17 @@
 //
 // A request that is late is reported to its process as lost, and may arrive at any later moment or never; a doubled one is answered, and may arrive once
 // more. Only writes and deletions are late or doubled: a lost read is read again later.
-import {
-  type Automaton,
-  makeAutomaton,
-  type Outcome,
-  type ProcessNode,
-  type ProductProcess,
-} from './process-automaton.js'
+import { type FoundState, makeFoundStates } from './found-states.js'
+import { makeLateRequests } from './late-requests.js'
+import { makeObserverSets } from './observer-sets.js'
+import { type Automaton, lost, makeAutomaton, type Outcome, type ProductProcess, woken } from './process-automaton.js'
 import { type DriveFiles, makeSmallDrive, type SmallDrive } from './small-drive.js'
-import { makeStateTable } from './state-table.js'
 
 export interface Exploration {
   files: DriveFiles
   processes: ProductProcess[]
+  /** A process that only reads. Any number of them start at any moment. */
+  observer?: Observer
   /** Late and doubled requests in one schedule. */
   faults: number
   /** Which writes and deletions are late or doubled; all if absent. */
@@ -30,6 +28,13 @@ export interface Exploration {
   ): string | undefined | Promise<string | undefined>
 }
 
+export interface Observer {
+  process: ProductProcess
+  /** Whether an observer that starts now is owed a result. */
+  isOwed(results: (string | undefined)[]): boolean
+  judge(result: string, isOwed: boolean): string | undefined
+}
+
 /** Runs one more process to its end while all others stand still; its result. */
 export type RunAlone = (process: ProductProcess) => Promise<string>
 
@@ -41,74 +46,84 @@ export interface Explored {
   wrong: { what: string; steps: string[] }[]
 }
 
-interface State {
-  /** Its number; states are numbered in the order in which they are found. */
-  index: number
-  files: number
-  nodes: ProcessNode[]
-  late: number[]
-  faults: number
-  parent: number
-}
-
-/** What happens next. Absent `who`: a late request arrives. Absent `request`: a process wakes up. */
+/** What happens next. */
 interface Step {
+  /** Undefined: a late request arrives. */
   who?: number
-  operation?: number
+  operation: number
+  /** Undefined: a process wakes up. */
   request?: number
   outcome: Outcome
   kind: 'answered' | 'late' | 'doubled' | 'woken' | 'arrives'
   files: number
-  late: number[]
+  late: number
 }
 
 export async function explore(plan: Exploration): Promise<Explored> {
   const drive = makeSmallDrive()
   const automata = plan.processes.map((process) => makeAutomaton(process, drive))
+  const observers = plan.observer && makeObserverSets(makeAutomaton(plan.observer.process, drive), drive)
+  const noObservers = observers?.none ?? 0
+  const late = makeLateRequests()
+  const states = makeFoundStates(plan.processes.length, observers?.union ?? (() => noObservers))
   const probes = new Map<string, { automaton: Automaton; results: Map<number, string> }>()
-  const states = makeStates(plan.processes.length)
   const judged = new Map<string, string | undefined>()
   const wrong = new Map<string, number>()
+  const fails: boolean[] = []
+  const constants: boolean[] = []
 
-  const mayFail = (request: number) => {
+  function mayFail(request: number): boolean {
     const { changes, path } = drive.request(request)
-    return changes && (plan.mayFail?.(path) ?? true)
+    fails[request] ??= changes && (plan.mayFail?.(path) ?? true)
+    return fails[request]
   }
-  const isConstant = (request: number | undefined) =>
-    request !== undefined && plan.isConstant?.(drive.request(request).path) === true
+  function isConstant(request: number): boolean {
+    constants[request] ??= plan.isConstant?.(drive.request(request).path) === true
+    return constants[request]
+  }
 
-  function* stepsFrom({ files, nodes, late, faults }: State): Generator<Step> {
-    for (const [who, node] of nodes.entries()) {
-      for (const { operation, request } of node.waiting) {
-        if (request === undefined) continue
+  function stepsFrom({ files, nodes, late: set, faults }: FoundState): Step[] {
+    const steps: Step[] = []
+    let isBusy = false
+    let sleeps = false
+    for (let who = 0; who < nodes.length; who += 1) {
+      for (const { operation, request } of automata[who]!.node(nodes[who]!).waiting) {
+        if (request === undefined) {
+          sleeps = true
+          continue
+        }
+        isBusy = true
         const { files: changed, reply } = drive.apply(files, request)
-        const one = { who, operation, request }
-        yield { ...one, outcome: reply, kind: 'answered', files: changed, late }
-        if (isConstant(request)) return
+        const answered: Step = { who, operation, request, outcome: reply, kind: 'answered', files: changed, late: set }
+        if (isConstant(request)) return [answered]
+        steps.push(answered)
         if (faults === plan.faults || !mayFail(request)) continue
-        const more = [...late, request].sort((a, b) => a - b)
-        yield { ...one, outcome: 'lost', kind: 'late', files, late: more }
-        yield { ...one, outcome: reply, kind: 'doubled', files: changed, late: more }
+        const more = late.with(set, request)
+        steps.push({ who, operation, request, outcome: lost, kind: 'late', files, late: more })
+        steps.push({ who, operation, request, outcome: reply, kind: 'doubled', files: changed, late: more })
       }
     }
-    for (const [at, request] of late.entries()) {
+    for (const request of new Set(late.requests(set))) {
       const { files: changed, reply } = drive.apply(files, request)
-      yield { request, outcome: reply, kind: 'arrives', files: changed, late: late.toSpliced(at, 1) }
+      const left = late.without(set, request)
+      steps.push({ operation: 0, request, outcome: reply, kind: 'arrives', files: changed, late: left })
     }
+    if (!sleeps) return steps
     // A process that sleeps again wakes when all others have ended or sleep: then a long time has passed.
-    const isBusy = nodes.some(({ waiting }) => waiting.some(({ request }) => request !== undefined))
-    for (const [who, node] of nodes.entries()) {
+    for (let who = 0; who < nodes.length; who += 1) {
+      const node = automata[who]!.node(nodes[who]!)
       const sleep = node.waiting.find(({ request }) => request === undefined)
       if (sleep && (node.sleeps === 0 || !isBusy))
-        yield { who, operation: sleep.operation, outcome: 'woken', kind: 'woken', files, late }
+        steps.push({ who, operation: sleep.operation, outcome: woken, kind: 'woken', files, late: set })
     }
+    return steps
   }
 
   /** Most steps are known, and then nothing is awaited. */
-  function nodesAfter(nodes: ProcessNode[], { who, operation, outcome }: Step): ProcessNode[] | Promise<ProcessNode[]> {
+  function nodesAfter(nodes: number[], { who, operation, outcome }: Step): number[] | Promise<number[]> {
     if (who === undefined) return nodes
-    const after = automata[who]!.after(nodes[who]!, operation!, outcome)
-    return after instanceof Promise ? after.then((node) => nodes.with(who, node)) : nodes.with(who, after)
+    const after = automata[who]!.after(automata[who]!.node(nodes[who]!), operation, outcome)
+    return after instanceof Promise ? after.then(({ id }) => nodes.with(who, id)) : nodes.with(who, after.id)
   }
 
   const aloneOn = (files: number) => async (process: ProductProcess) => {
@@ -119,16 +134,33 @@ export async function explore(plan: Exploration): Promise<Explored> {
     return result
   }
 
-  async function visit(state: State): Promise<void> {
-    const { files, nodes, faults } = state
-    const results = nodes.map(({ result }) => result)
+  const resultsOf = (nodes: number[]) => nodes.map((node, who) => automata[who]!.node(node).result)
+  const note = (what: string | undefined, index: number) => {
+    if (what !== undefined && !wrong.has(what)) wrong.set(what, index)
+  }
+
+  async function judgeState({ index, files, faults }: FoundState, results: (string | undefined)[]): Promise<void> {
     const key = `${files} ${results.join('|')} ${faults === 0}`
     if (!judged.has(key)) judged.set(key, await plan.judge(drive.files(files), results, aloneOn(files), faults))
-    const what = judged.get(key)
-    if (what !== undefined && !wrong.has(what)) wrong.set(what, state.index)
+    note(judged.get(key), index)
+  }
+
+  /** The observers that may be under way after this state. */
+  async function observe({ index, files, observers: set }: FoundState, results: (string | undefined)[]) {
+    if (!plan.observer || !observers) return noObservers
+    const looking = observers.look(set, files, plan.observer.isOwed(results))
+    const { set: after, ended } = looking instanceof Promise ? await looking : looking
+    for (const { result, isOwed } of ended) note(plan.observer.judge(result, isOwed), index)
+    return after
+  }
+
+  async function visit(state: FoundState): Promise<void> {
+    const results = resultsOf(state.nodes)
+    await judgeState(state, results)
+    const under = await observe(state, results)
     for (const step of stepsFrom(state)) {
-      const after = nodesAfter(nodes, step)
-      states.add(stateAfter(state, step, after instanceof Promise ? await after : after))
+      const after = nodesAfter(state.nodes, step)
+      states.add(stateAfter(state, step, after instanceof Promise ? await after : after, under))
     }
   }
 
@@ -142,7 +174,7 @@ export async function explore(plan: Exploration): Promise<Explored> {
     for (let at = states.read(index); at.parent >= 0; at = states.read(at.parent)) {
       const before = states.read(at.parent)
       for (const step of stepsFrom(before)) {
-        const found = stateAfter(before, step, await nodesAfter(before.nodes, step))
+        const found = stateAfter(before, step, await nodesAfter(before.nodes, step), noObservers)
         if (states.add(found) !== at.index) continue
         steps.unshift(textOf(step))
         break
@@ -151,8 +183,9 @@ export async function explore(plan: Exploration): Promise<Explored> {
     return steps
   }
 
-  const nodes = await Promise.all(automata.map((automaton) => automaton.first()))
-  states.add({ files: drive.intern(plan.files), nodes, late: [], faults: 0, parent: -1 })
+  const first = await Promise.all(automata.map(async (automaton) => (await automaton.first()).id))
+  const files = drive.intern(plan.files)
+  states.add({ files, nodes: first, late: late.none, faults: 0, parent: -1, observers: noObservers })
   for (let faults = 0; faults <= plan.faults; faults += 1)
     for (const state of states.withFaults(faults)) await visit(state)
   return {
@@ -162,66 +195,9 @@ export async function explore(plan: Exploration): Promise<Explored> {
   }
 }
 
-type FoundState = Omit<State, 'index'>
-
-function stateAfter({ faults, index }: State, { kind, files, late }: Step, nodes: ProcessNode[]): FoundState {
-  return { files, nodes, late, faults: kind === 'late' || kind === 'doubled' ? faults + 1 : faults, parent: index }
-}
-
-/** Every state that was found, as a row of numbers. */
-function makeStates(processes: number) {
-  const nodes: ProcessNode[][] = Array.from({ length: processes }, () => [])
-  const lates: number[][] = []
-  const lateNumbers = new Map<string, number>()
-  const keyWidth = 2 + processes
-  const [faultsColumn, parentColumn] = [keyWidth, keyWidth + 1]
-  const table = makeStateTable(keyWidth + 2, keyWidth)
-  /** Rows before this one were looked at. */
-  let next = 0
-  /** Rows before it that have fewer faults now. */
-  const lowered: number[] = []
-
-  function numberOf(late: number[]): number {
-    const number = lateNumbers.get(late.join()) ?? lates.push(late) - 1
-    lateNumbers.set(late.join(), number)
-    return number
-  }
-
-  function read(index: number): State {
-    const column = (at: number) => table.read(index, at)
-    return {
-      index,
-      files: column(0),
-      late: lates[column(1)]!,
-      nodes: nodes.map((known, who) => known[column(2 + who)]!),
-      faults: column(faultsColumn),
-      parent: column(parentColumn),
-    }
-  }
-
-  return {
-    count: table.count,
-    read,
-    /** A state counts as reached with the fewest faults. */
-    add(state: FoundState): number {
-      for (const [who, node] of state.nodes.entries()) nodes[who]![node.id] = node
-      const key = [state.files, numberOf(state.late), ...state.nodes.map(({ id }) => id)]
-      const { row, isNew } = table.find([...key, state.faults, state.parent])
-      if (isNew || table.read(row, faultsColumn) <= state.faults) return row
-      table.write(row, faultsColumn, state.faults)
-      table.write(row, parentColumn, state.parent)
-      if (row < next) lowered.push(row)
-      return row
-    },
-    /** Each state with so many faults, also those that are found meanwhile. */
-    *withFaults(faults: number): Generator<State> {
-      for (next = 0; next < table.count(); ) {
-        next += 1
-        if (table.read(next - 1, faultsColumn) === faults) yield read(next - 1)
-        for (let row = lowered.pop(); row !== undefined; row = lowered.pop()) yield read(row)
-      }
-    },
-  }
+function stateAfter({ faults, index }: FoundState, { kind, files, late }: Step, nodes: number[], observers: number) {
+  const more = kind === 'late' || kind === 'doubled' ? faults + 1 : faults
+  return { files, nodes, late, faults: more, parent: index, observers }
 }
 
 async function runToEnd(automaton: Automaton, drive: SmallDrive, files: number): Promise<string> {
@@ -229,7 +205,7 @@ async function runToEnd(automaton: Automaton, drive: SmallDrive, files: number):
   let now = files
   while (node.result === undefined) {
     const { operation, request } = node.waiting[0]!
-    if (request === undefined) node = await automaton.after(node, operation, 'woken')
+    if (request === undefined) node = await automaton.after(node, operation, woken)
     else {
       const after = drive.apply(now, request)
       now = after.files
