@@ -1,8 +1,9 @@
 // The credentials of known services: what each kind looks like, and where its form is described. Files of a repository and texts of our own are
 // searched with the same table.
 //
-// An anchor is a literal text that begins every credential of the kind, or stands inside it (`*`). A text is searched only for the kinds whose
-// anchors it has: one expression finds them all, so no anchor begins another one.
+// An anchor is a literal text that begins every credential of the kind, or stands inside it (`*`). A credential is one long word. So the long words of a
+// text are taken first, and the text is searched only for the kinds whose anchors and whose form they have. One expression finds all anchors, so no
+// anchor begins another one.
 // All repetitions are bounded and no two neighbours share characters without a limit, so the search takes linear time.
 
 interface CredentialPattern {
@@ -224,6 +225,8 @@ const rows: readonly Row[] = [
 interface Kind extends CredentialPattern {
   begins: readonly string[]
   contains: readonly string[]
+  /** Every credential of the kind is one word. Another one begins with a long word. */
+  isWord: boolean
 }
 
 /** In the order in which they are looked for. */
@@ -232,6 +235,7 @@ export const kinds: readonly Kind[] = rows.map(([rule, anchors, pattern]) => ({
   pattern: new RegExp(`(?<![A-Za-z0-9_])(?:${pattern})(?![A-Za-z0-9])`, 'g'),
   begins: anchors.split(' ').filter((anchor) => !anchor.startsWith('*')),
   contains: anchors.split(' ').flatMap((anchor) => (anchor.startsWith('*') ? anchor.slice(1) : [])),
+  isWord: !pattern.includes('[^'),
 }))
 
 /** Most texts have no anchor that begins a credential. */
@@ -251,11 +255,40 @@ const wordStart = new RegExp(`^(?:${longAnchor.map(escaped).join('|')})`)
 /** A quick look at one word. Kinds with a short or inner anchor are left out. */
 export const beginsLikeCredential = (word: string): boolean => wordStart.test(word)
 
-/** The kinds of credentials that the text may hold. */
+const pairs = new Uint8Array(1 << 16)
+for (const anchor of longAnchor) pairs[(anchor.charCodeAt(0) << 8) | anchor.charCodeAt(1)] = 1
+
+/** Whether any word that begins like a credential has these two characters first. */
+export const mayBeginCredential = (first: number, second: number): boolean => pairs[(first << 8) | second] === 1
+
+/** The kinds of credentials that the text may hold. Where one is found, others may be uncovered by its redaction. */
 export function credentialsIn(text: string): CredentialPattern[] {
-  const found = new Set(text.match(anyAnchor))
-  return (found.size > 0 ? kinds : innerKinds).filter(
+  const words = longWords(text)
+  const found = new Set(words.match(anyAnchor))
+  const possible = (found.size > 0 ? kinds : innerKinds).filter(
     ({ begins, contains }) =>
-      begins.some((anchor) => found.has(anchor)) || contains.some((anchor) => text.includes(anchor)),
+      begins.some((anchor) => found.has(anchor)) || contains.some((anchor) => words.includes(anchor)),
   )
+  return possible.some(({ pattern, isWord }) => !isWord || words.search(pattern) >= 0) ? possible : []
+}
+
+/** No credential has fewer characters. */
+export const shortestCredential = 14
+
+const wordSigns = new Uint8Array(1 << 16)
+for (const sign of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_.,~@%:$-')
+  wordSigns[sign.charCodeAt(0)] = 1
+
+/** The words that may be credentials, apart by spaces. Only every fourteenth character is looked at outside of words. */
+function longWords(text: string): string {
+  const isInWord = (index: number) => wordSigns[text.charCodeAt(index)] === 1
+  let words = ''
+  for (let end = shortestCredential - 1; end < text.length; end += shortestCredential) {
+    if (!isInWord(end)) continue
+    let start = end
+    while (start > 0 && isInWord(start - 1)) start--
+    while (end < text.length && isInWord(end)) end++
+    if (end - start >= shortestCredential) words += `${text.slice(start, end)} `
+  }
+  return words
 }

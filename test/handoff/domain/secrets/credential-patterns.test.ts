@@ -1,7 +1,14 @@
 // Made-up credentials of some ninety kinds in seven surroundings: which share is found, in files and in texts of our own.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { anchors, credentialsIn, kinds } from '../../../../src/handoff/domain/secrets/credential-patterns.js'
+import {
+  anchors,
+  beginsLikeCredential,
+  credentialsIn,
+  kinds,
+  mayBeginCredential,
+  shortestCredential,
+} from '../../../../src/handoff/domain/secrets/credential-patterns.js'
 import { redactSecrets } from '../../../../src/handoff/domain/secrets/redact-file.js'
 import { makeRedactor, makeStreamRedactor, redacted } from '../../../../src/handoff/domain/secrets/redactor.js'
 import { randomFrom } from '../../../support/random.js'
@@ -62,6 +69,34 @@ test.each(Object.entries(forms))('%s is found however the text that holds it is 
     )
     expect(pieces.join('') + stream.end()).toBe(whole)
   }
+})
+
+test('a credential is one word, and none is shorter than the shortest', () => {
+  const lookaround = /\(\?<?[!=](?:\[[^\]]*\]|[^[\])])*\)/g
+  const shortest = (pattern: string) =>
+    pattern
+      .replace(lookaround, '')
+      .replace(/\{(\d+),\d+\}/g, '{$1}')
+      .replaceAll(/(?<=[)\]\w])\?/g, '{0}')
+  for (const { pattern, isWord, rule } of kinds) {
+    fc.assert(
+      fc.property(fc.stringMatching(new RegExp(`^${shortest(pattern.source)}$`)), (credential) => {
+        expect(credential.length, rule).toBeGreaterThanOrEqual(shortestCredential)
+        expect(isWord ? credential : '-').toMatch(/^[A-Za-z0-9+/=_.,~@%:$-]+$/)
+      }),
+      { numRuns: 20 },
+    )
+  }
+})
+
+test('two characters exclude no word that begins like a credential', () => {
+  const word = fc.tuple(fc.constantFrom(...anchors), fc.string()).map((parts) => parts.join(''))
+  fc.assert(
+    fc.property(word, (text) => {
+      const isLeftOut = beginsLikeCredential(text) && !mayBeginCredential(text.charCodeAt(0), text.charCodeAt(1))
+      expect(isLeftOut).toBe(false)
+    }),
+  )
 })
 
 test('a text without an anchor is not searched', () => {

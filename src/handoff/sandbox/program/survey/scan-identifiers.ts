@@ -1,6 +1,6 @@
 // One pass over every byte of a file: where lines begin, which identifiers it has, and whether it may contain a credential. All content goes through
 // here, so it is written for speed: no strings, no objects, and arrays that are reused for the next file.
-import { beginsLikeCredential } from '../../../domain/secrets/credential-patterns.js'
+import { beginsLikeCredential, mayBeginCredential } from '../../../domain/secrets/credential-patterns.js'
 
 export interface FileScan {
   /** Lines, as an editor counts them. */
@@ -194,7 +194,18 @@ function growArray(array: Int32Array): Int32Array {
 
 /** A long word that looks random, or that begins like a credential. */
 function isSuspicious(bytes: Buffer, from: number, to: number): boolean {
-  return looksRandom(bytes, from, to) || beginsLikeCredential(bytes.toString('latin1', from, from + 24))
+  if (
+    mayBeginCredential(bytes[from]!, bytes[from + 1]!) &&
+    beginsLikeCredential(bytes.toString('latin1', from, from + 24))
+  )
+    return true
+  return hasDigit(bytes, from, to) && looksRandom(bytes, from, to)
+}
+
+/** Most long words are names without a digit. */
+function hasDigit(bytes: Buffer, from: number, to: number): boolean {
+  for (let index = from; index < to; index++) if (classes[bytes[index]!] === digit) return true
+  return false
 }
 
 /** In random words digits and letters alternate often; in names they do not. */
