@@ -106,10 +106,14 @@ const askerWith = (look: typeof lookOnce): ProductProcess => ({
   },
 })
 
+/** A maker has said that one of their runs is there. */
+const isMade = (results: (string | undefined)[]) =>
+  results.some((result) => /^(made|uses (one|two)$)/.test(result ?? ''))
+
 /** Who asks with a token that can only read. From the moment at which a run was made, it finds one. */
 const asker = (look = lookOnce): Observer => ({
   process: askerWith(look),
-  isOwed: (results) => results.some((result) => result?.startsWith('made')),
+  isOwed: isMade,
   judge(result, isOwed) {
     if (result.startsWith('error')) return `an asker ended with ${result}`
     return isOwed && result === 'reads nothing' ? 'a run was made, and an asker reads nothing' : undefined
@@ -143,7 +147,7 @@ async function judge(
   )
   if (failed) return `a process ended with ${failed}`
   if (results.includes('removed') && files[tarOf('old')]) return 'a removed run has files'
-  if (!results.some((result) => result?.startsWith('made'))) return undefined
+  if (!isMade(results)) return undefined
   const found = await alone(reader)
   const name = /^reads (old|one|two)$/.exec(found)?.[1]
   if (!name || !files[tarOf(name)]) return `a run was made, and a reader ${found}`

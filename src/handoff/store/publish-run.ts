@@ -126,9 +126,8 @@ export async function findByRecord(
 ): Promise<SealedRun | 'changed' | undefined> {
   const { drive } = tools
   const broken = isUnreadable ? await readBroken(drive, place, sha, signal) : undefined
-  if (broken === 'changed') return broken
   const { runs, listed } = await readRecords(drive, place, sha, signal)
-  if (listed === 0 && !broken) return undefined
+  if (listed === 0 && !isUnreadable) return undefined
   const newest = runs.find(({ pointer }) => pointer.run !== broken?.run)
   if (newest) options.check?.(newest.handoff)
   if (newest && !options.readOnly) return giveItsPointer(tools, place, newest, broken?.revision ?? 0, signal)
@@ -136,11 +135,17 @@ export async function findByRecord(
   const tombstone = there === null ? undefined : readTombstone(there)
   if (there !== null && !tombstone && decodePointer(there).run !== broken?.run) return 'changed'
   if (newest) return tombstone?.removed === newest.pointer.run ? undefined : newest
-  if (broken) throw broken.error
+  if (broken && !(await isRemoved(drive, place, broken.run, signal))) throw broken.error
   return undefined
 }
 
-/** A reader does not wait for the end of a deletion. */
+/** A tombstone stands in the place of the seal: the run gave way, and its pointer follows. */
+async function isRemoved(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<boolean> {
+  const bytes = await drive.read(`${place.run(run)}/${artifact.handoff}`, { maxBytes: sealLimit, signal })
+  return bytes !== null && readTombstone(bytes) !== undefined
+}
+
+/** The pointer that was written, or another process's, is followed next. A reader does not wait for the end of a deletion. */
 async function giveItsPointer(
   tools: Tools,
   place: Layout,
@@ -150,7 +155,7 @@ async function giveItsPointer(
 ): Promise<SealedRun | 'changed' | undefined> {
   const there = await tryPointer(tools, place, found.pointer, revision, signal)
   if ('removed' in there) return there.removed === found.pointer.run ? undefined : found
-  return there.run === found.pointer.run ? found : 'changed'
+  return 'changed'
 }
 
 /** A pointer that cannot be followed. */
@@ -161,18 +166,18 @@ interface BrokenPointer {
   error: HandoffError
 }
 
-/** Undefined: there is no pointer any more. */
+/** Undefined: there is no pointer any more, or one that can be followed. */
 async function readBroken(
   drive: Drive,
   place: Layout,
   sha: string,
   signal: AbortSignal,
-): Promise<BrokenPointer | 'changed' | undefined> {
+): Promise<BrokenPointer | undefined> {
   const { bytes, revision } = await readAtRevision(drive, place.pointer(sha), sealLimit, signal)
   if (bytes === null || readTombstone(bytes)) return undefined
   const pointer = decodePointer(bytes)
   const error = await findBreak(drive, place, pointer, signal)
-  return error ? { run: pointer.run, revision, error } : 'changed'
+  return error && { run: pointer.run, revision, error }
 }
 
 /** Newest first. `listed` also counts records of runs that were not sealed, or are gone. */
