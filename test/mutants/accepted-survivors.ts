@@ -212,19 +212,9 @@ export const acceptedSurvivors: AcceptedSurvivors = {
   ],
   'handoff/store/publish-run.ts': [
     {
-      code: 'const found = unreadable === undefined ? { revision: 0 } : await explain(tools.drive, place, sha, signal, unreadable)',
-      change: 'unreadable === undefined → false',
-      why: 'Two more requests find that there is no pointer.',
-    },
-    {
       code: 'if (written !== undefined) return pointer',
       change: 'written !== undefined → false',
       why: 'The pointer that was written is read back, and is the same.',
-    },
-    {
-      code: 'return there.run === newest.pointer.run ? newest : readSealed(tools.drive, place, sha, signal)',
-      change: 'there.run === newest.pointer.run → false',
-      why: 'Two more requests read the same run.',
     },
   ],
   'handoff/store/run-store.ts': [

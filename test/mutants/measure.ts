@@ -17,7 +17,7 @@ export interface MeasuredGuard {
   late: Mutant[]
 }
 
-/** A change may make a test run for ever. Then the tests' process is ended, and the change counts as noticed. */
+/** A change may make a test run for ever, or end the tests' process. Then that is started anew, and the change counts as noticed. */
 const longestMs = (unchangedMs: number) => Math.round(120_000 + 10 * unchangedMs)
 
 /** One guard after the other. */
@@ -78,6 +78,7 @@ function copyOf(root: string): string {
 /** Says whether tests fail. One process runs them all, and is started anew after it was ended. */
 function makeRunner(copy: string) {
   let child: ChildProcess | undefined
+  let ended = new AbortController()
   const end = () => {
     // The tests' own processes are in its group.
     if (child?.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
@@ -89,13 +90,15 @@ function makeRunner(copy: string) {
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    await once(started, 'message')
+    ended = new AbortController()
+    started.once('exit', () => ended.abort())
+    await once(started, 'message', { signal: ended.signal })
     return started
   }
   const run = async (request: TestRequest, withinMs: number): Promise<TestReply> => {
     child ??= await start()
-    const waiting = once(child, 'message', { signal: AbortSignal.timeout(withinMs) })
-    child.send(request)
+    const waiting = once(child, 'message', { signal: AbortSignal.any([AbortSignal.timeout(withinMs), ended.signal]) })
+    child.send(request, () => undefined)
     try {
       return ((await waiting) as [TestReply])[0]
     } catch {

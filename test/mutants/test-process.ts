@@ -1,4 +1,5 @@
 // Runs tests again and again in one process of vitest: at each message it says whether the tests named in it fail.
+import { inspect } from 'node:util'
 import { createVitest, type TestModule } from 'vitest/node'
 
 export interface TestRequest {
@@ -36,7 +37,8 @@ async function firstFailure(tests: string[]): Promise<TestReply> {
     // Modules of earlier runs are among them.
     const failed = testModules.filter((module) => module.moduleId === test && module.state() === 'failed')
     if (failed.length + unhandledErrors.length === 0) continue
-    const errors = [...failed.flatMap(errorsOf), ...unhandledErrors.map(String)]
+    // A change can make a test throw anything, also what cannot become a string.
+    const errors = [...failed.flatMap(errorsOf), ...unhandledErrors.map((error) => inspect(error))]
     return {
       failed: true,
       tests: failed.flatMap((module) => [...module.children.allTests('failed')].map(({ fullName }) => fullName)),
