@@ -42,7 +42,7 @@ test.each([5, 15, 25, 35, 45, 60, 70, 80, 95, 110])(
 test('post revokes the directory token of a step that was killed', async () => {
   for (const { id } of openTokens()) stack.clouds.drive.expireToken(id)
   const expired = openTokens().length
-  const step = await stack.step({ event: stack.push(), interruptAt: 'is open (template', signal: 'SIGKILL' })
+  const step = await stack.step({ event: stack.push(), interruptAt: 'The sandbox has drive9', signal: 'SIGKILL' })
   expect(openTokens()).toHaveLength(expired + 1)
   const post = await stack.post(step)
   expect(post).toMatchObject({ code: 0, errors: [], warnings: [] })

@@ -82,6 +82,10 @@ describe('a process that has not ended when it says that it is done', () => {
     expect({ records, error }).toEqual({ records: [], error: undefined })
   })
 
+  test('is not waited for in the middle of a line either', async () => {
+    expect(await said('{"v":1,"type":"done"}\nhalf a li')).toEqual({ records: [], error: undefined })
+  })
+
   test('has failed if it said so before', async () => {
     const { error } = await said(
       '{"v":1,"type":"failed","code":"mount-failed","message":"It."}\n{"v":1,"type":"done"}\n',

@@ -338,12 +338,12 @@ describe('bodies that do not come as they should', () => {
       response.end()
       return undefined
     })
-    const slow = makeDrive({ server: server.url, key: 'key', clock, times: { silenceMs: 200, answerMs: 200 } })
+    const slow = makeDrive({ server: server.url, key: 'key', clock, times: { silenceMs: 600, answerMs: 600 } })
     expect(Buffer.from((await slow.read('/a', { maxBytes: 8, signal })) ?? []).toString()).toBe('slowly..')
   })
 
   test('no answer at all is a timeout, for reads after their tries and for writes after looking', async () => {
-    const quick = connect({ times: { answerMs: 60, tries: 2 } })
+    const quick = connect({ times: { answerMs: 300, tries: 2 } })
     breakAt('GET', /./, { kind: 'hang' })
     const error = await refusal(quick.read('/a', { maxBytes: 1, signal }))
     expect([error.code, error.message]).toEqual(['timeout', expect.stringContaining('GET /a')])
@@ -354,7 +354,7 @@ describe('bodies that do not come as they should', () => {
   })
 
   test('small calls are given up soon and made again, each time with more patience; what takes its time is waited for', async () => {
-    const times = { smallAnswerMs: 60, pauseMs: 1 }
+    const times = { smallAnswerMs: 200, pauseMs: 1 }
     const quick = connect({ times })
     local.write('/a', 'aa')
     local.write('/large', large)
@@ -369,12 +369,12 @@ describe('bodies that do not come as they should', () => {
     for (const call of small) {
       const before = local.requests.length
       local.rule({ fault: { kind: 'hang' }, times: 1 })
-      local.rule({ fault: { kind: 'delay', milliseconds: 90 } })
+      local.rule({ fault: { kind: 'delay', milliseconds: 260 } })
       await call()
       expect(local.requests.length - before).toBeGreaterThan(1)
       local.clearRules()
     }
-    local.rule({ fault: { kind: 'delay', milliseconds: 200 } })
+    local.rule({ fault: { kind: 'delay', milliseconds: 300 } })
     const request = { prefix: '/a', operations: ['read' as const], lifetimeSeconds: 9, subject: 'x' }
     const slow: [number, () => Promise<unknown>][] = [
       [1, () => quick.issueToken(request, signal)],
