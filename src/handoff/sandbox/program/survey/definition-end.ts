@@ -89,12 +89,26 @@ function findBracketEnd(text: string, first: number, indent: string, lines: Line
       line = next
       continue
     }
-    const end = matchLine(text, after - 1, closingPattern('bracket', indent), lines)
+    const end = closingLine(text, line, indent, lines)
     if (end === undefined) return undefined
     line = end
   }
   return line
 }
+
+/** The next line that closes a bracket at this indentation. One character of each line is looked at; an expression reads all of them. */
+function closingLine(text: string, line: number, indent: string, lines: LineIndex): number | undefined {
+  const limit = lines.start(line + 1) - 1 + searchReach
+  for (let next = line + 1; next <= lines.last; next++) {
+    const start = lines.start(next)
+    const at = start + indent.length
+    if (at >= limit) return undefined
+    if (isClosingBracket(text.charCodeAt(at)) && text.startsWith(indent, start)) return next
+  }
+  return undefined
+}
+
+const isClosingBracket = (code: number) => code === 125 || code === 41 || code === 93
 
 /** Up to the next line with the same or less indentation, without the empty lines and comments before it. */
 function findIndentEnd(text: string, line: number, indent: string, lines: LineIndex): number | undefined {

@@ -6,14 +6,16 @@
 
 export interface Grammar {
   pattern: RegExp
+  /** The same pattern, at the beginning of a text only. */
+  first: RegExp
   /** How a definition ends: at a closing bracket, before the next line with less indentation, at `end`, before the next heading. */
   ends: 'bracket' | 'indent' | 'end' | 'heading' | 'unknown'
   /** The kind of a definition without a keyword. */
   bare: string
   /** Indented functions are methods. */
   methods: boolean
-  /** Blocks in which each line is a definition. */
-  groups?: { open: RegExp; close: string; member: RegExp }
+  /** Blocks in which each line is a definition. The pattern has an alternative without a name, which matches the beginning of a block. */
+  groups?: { close: string; member: RegExp }
 }
 
 const identifierPattern = '[A-Za-z_$\\x80-\\xff][\\w$\\x80-\\xff]*'
@@ -34,7 +36,9 @@ function createGrammar(
     )
     .join('|')
   const { flags = '', methods: withMethods = false, groups } = options
-  return { pattern: new RegExp(source, `g${flags}`), ends, bare, methods: withMethods, ...(groups ? { groups } : {}) }
+  const pattern = new RegExp(source, `g${flags}`)
+  const first = new RegExp(source, `y${flags}`)
+  return { pattern, first, ends, bare, methods: withMethods, ...(groups ? { groups } : {}) }
 }
 
 const methods = { methods: true }
@@ -74,10 +78,13 @@ const grammars: Record<string, Grammar> = {
   go: createGrammar(
     'bracket',
     'constant',
-    ['(func)~(?:\\([^)\\n]{0,200}\\)%)?(§)', '(type|var|const)~(§)', '\\t()([A-Z]\\w*)(?:~[\\w.*\\[\\]]+)?%=[ \\t]'],
-    {
-      groups: { open: /\ntype[ \t]*\(/g, close: '\n)', member: /\n\t([A-Za-z_]\w*)[[ \t]/g },
-    },
+    [
+      '(func)~(?:\\([^)\\n]{0,200}\\)%)?(§)',
+      '(type|var|const)~(§)',
+      '\\t()([A-Z]\\w*)(?:~[\\w.*\\[\\]]+)?%=[ \\t]',
+      'type%\\(',
+    ],
+    { groups: { close: '\n)', member: /\n\t([A-Za-z_]\w*)[[ \t]/g } },
   ),
   rust: createGrammar(
     'bracket',

@@ -6,7 +6,8 @@ export type Visibility = 'all' | 'folder' | 'file'
 export function visibilityRules(language: string, text: string): (shape: string, name: string) => Visibility {
   if (language === 'go') {
     // A program cannot be imported.
-    const isProgram = /^package main\s/m.test(text.slice(0, 8_000))
+    const head = text.slice(0, 8_000)
+    const isProgram = head.includes('package main') && /^package main\s/m.test(head)
     return (_, name) => (/^[A-Z]/.test(name) && !isProgram ? 'all' : 'folder')
   }
   if (language === 'python') return (_, name) => (name.startsWith('_') ? 'folder' : 'all')

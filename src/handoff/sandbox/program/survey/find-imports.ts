@@ -117,9 +117,14 @@ function logicalLine(text: string, from: number): string {
   return text.slice(from, end).split(/[#;]/, 1)[0]!.replaceAll('\\\n', ' ')
 }
 
+const goImport = /^import[ \t]+(?:(\()|(?:[\w.]+[ \t]+)?"([^"\n]{1,300})")/my
+
 function* findGo(text: string): Generator<Found> {
   const close = nextOf(text, ')')
-  for (const match of text.matchAll(/^import[ \t]+(?:(\()|(?:[\w.]+[ \t]+)?"([^"\n]{1,300})")/gm)) {
+  for (let at = text.indexOf('import'); at >= 0; at = text.indexOf('import', at + 1)) {
+    goImport.lastIndex = at
+    const match = goImport.exec(text)
+    if (!match) continue
     const [, group, one] = match
     if (group === undefined) yield { offset: match.index, modules: [one!] }
     else {

@@ -35,23 +35,26 @@ export function findDefinitions(text: string, scan: FileScan, language: string, 
   matchFirstLine(grammar, text, (match) => take(match, 0))
   const { pattern } = grammar
   pattern.lastIndex = 0
+  const groups: number[] = []
   for (
     let match = pattern.exec(text);
     match && found.definitions.length < definitionLimit;
     match = pattern.exec(text)
   ) {
-    take(match, match.index + 1)
+    if (grammar.groups && keywordAndName(match).name === '') groups.push(match.index)
+    else take(match, match.index + 1)
   }
-  if (grammar.groups) addGroupMembers(grammar, grammar.groups, text, lines, found, visibilityOf)
+  if (grammar.groups && groups.length > 0)
+    addGroupMembers(grammar, grammar.groups, groups, text, lines, found, visibilityOf)
   if (grammar.ends === 'heading')
     found.definitions = endHeadings(removeFencedHeadings(found.definitions, text, lines), text, scan)
   return found
 }
 
 function matchFirstLine(grammar: Grammar, text: string, take: (match: RegExpExecArray) => void): void {
-  grammar.pattern.lastIndex = 0
-  const match = grammar.pattern.exec(`\n${text.slice(0, 500)}\n`)
-  if (match?.index === 0) take(match)
+  grammar.first.lastIndex = 0
+  const match = grammar.first.exec(`\n${text.slice(0, 500)}\n`)
+  if (match) take(match)
 }
 
 interface KeywordAndName {
@@ -81,23 +84,24 @@ function isFunctionCall(shape: string, text: string, lineStart: number, lines: L
 /** `type ( … )`: each line with one tab of indentation defines a name. */
 function addGroupMembers(
   grammar: Grammar,
-  { open, close, member }: NonNullable<Grammar['groups']>,
+  { close, member }: NonNullable<Grammar['groups']>,
+  groups: readonly number[],
   text: string,
   lines: LineIndex,
   found: OutlineResult,
   visibilityOf: (shape: string, name: string) => Visibility,
 ): void {
   const added: OutlineResult = { definitions: [], visibilities: [] }
-  open.lastIndex = 0
-  for (let group = open.exec(text); group; group = open.exec(text)) {
-    const end = text.indexOf(close, group.index)
+  let end = 0
+  for (const group of groups) {
+    if (group < end) continue
+    end = text.indexOf(close, group)
     if (end < 0) break
-    for (const match of text.slice(group.index, end).matchAll(member)) {
+    for (const match of text.slice(group, end).matchAll(member)) {
       if (found.definitions.length + added.definitions.length >= definitionLimit) break
       const pair = { keyword: 'type', name: match[1] ?? '', shape: match[0] }
-      addDefinition(grammar, pair, group.index + match.index + 1, text, lines, added, visibilityOf)
+      addDefinition(grammar, pair, group + match.index + 1, text, lines, added, visibilityOf)
     }
-    open.lastIndex = end
   }
   if (added.definitions.length === 0) return
   const all = [found, added].flatMap(({ definitions, visibilities }) =>
