@@ -70,7 +70,8 @@ function analyze(entry: Entry, bytes: Buffer, scanner: IdentifierScanner): FileA
   const content = entry.maybeLfsPointer ? undefined : decodeText(bytes)
   if (!content) return { draft: emptyDraft('binary') }
   const isDocument = entry.kind === 'documentation'
-  const start = content.toString('latin1', 0, generatedMarkerRange)
+  const text = content.toString('latin1')
+  const start = text.slice(0, generatedMarkerRange)
   const grammar = entry.grammar || (grammarForScript(start) ?? 'unknown')
   if (!entry.handWritten && hasGeneratedMarker(start, isDocument)) return { draft: emptyDraft('generated', grammar) }
   const scan = scanner(content, isProduct(entry))
@@ -79,7 +80,6 @@ function analyze(entry: Entry, bytes: Buffer, scanner: IdentifierScanner): FileA
     return { draft: emptyDraft('minified', grammar) }
   const draft = emptyDraft('text', grammar)
   draft.encoding = content.buffer !== bytes.buffer ? 'utf-16' : isUtf8(content) ? 'utf-8' : 'unknown'
-  const text = content.toString('latin1')
   return scan.suspicious ? analyzeRedacted(entry, text, draft, scan, scanner) : analyzeText(entry, text, draft, scan)
 }
 

@@ -52,19 +52,24 @@ const typeNames = '(?:void|boolean|string|number|unknown|never|any|undefined|nul
 const statementStart =
   '(?:return|throw|new|else|case|assert|await|yield|using|lock|goto|package|import|do|in|is|select|where|from)\\b'
 
+/** Methods and properties of JavaScript. Most lines have no name with one of these signs behind it, and are excluded at once. */
+const member = `(?=[ \\t]{1,16}${optionalWords('public|private|protected|static|async|override|readonly|abstract|declare|get|set', 4)}[*#]?§[?!]?%[(<:=])(?:${[
+  `[ \\t]{1,8}${optionalWords('public|private|protected|static|async|override|readonly|abstract|get|set', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\((?![^\\n]{0,200}\\bfunction\\b)[^\\n]{0,200}\\)(?:%:[^\\n=]{1,100}?)?%\\{%\\r?(?=\\n)`,
+  // A head with parameters on lines of their own.
+  `[ \\t]{1,8}${optionalWords('public|private|protected|static|async|override|abstract', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\(%\\r?(?=\\n)`,
+  `[ \\t]{1,8}${optionalWords('public|private|protected|static|async|override|get|set', 4)}()[*#]?(§)%\\([^\\n(){}]{0,200}\\)(?:%:[^\\n={}()]{1,100})?%\\{[^\\n{}]{0,200}\\}%[,;]?%\\r?(?=\\n)`,
+  // handle = async (request) => {
+  `[ \\t]{1,8}${optionalWords('public|private|protected|static|override|readonly|declare', 4)}()#?(§)[?!]?(?:%:[^\\n=]{1,100})?%=%${functionValue}`,
+  // handle: (request) => …
+  `[ \\t]{1,16}()(§)%:%${functionValue}(?!%${typeNames})(?=[^\\n]{0,300}[,({[]%\\r?\\n)`,
+].join('|')})`
+
 /** In a template, `~` is space, `%` is optional space, and `§` is an identifier. */
 const grammars: Record<string, Grammar> = {
   javascript: createGrammar('bracket', 'method', [
     '[ \\t]{0,8}(?:export~)?(?:default~)?(?:declare~)?(?:abstract~)?(?:async~)?(?:const~(?=enum))?(function|class|interface|enum|namespace)\\b[ \\t*]*(?!(?:extends|implements)\\b)(§)',
     '(?:export~)?(?:declare~)?(type|const|let|var)~(§)',
-    `[ \\t]{1,8}${optionalWords('public|private|protected|static|async|override|readonly|abstract|get|set', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\((?![^\\n]{0,200}\\bfunction\\b)[^\\n]{0,200}\\)(?:%:[^\\n=]{1,100}?)?%\\{%\\r?(?=\\n)`,
-    // A head with parameters on lines of their own.
-    `[ \\t]{1,8}${optionalWords('public|private|protected|static|async|override|abstract', 4)}()[*#]?(§)%(?:<[^>\\n]{0,80}>)?\\(%\\r?(?=\\n)`,
-    `[ \\t]{1,8}${optionalWords('public|private|protected|static|async|override|get|set', 4)}()[*#]?(§)%\\([^\\n(){}]{0,200}\\)(?:%:[^\\n={}()]{1,100})?%\\{[^\\n{}]{0,200}\\}%[,;]?%\\r?(?=\\n)`,
-    // handle = async (request) => {
-    `[ \\t]{1,8}${optionalWords('public|private|protected|static|override|readonly|declare', 4)}()#?(§)[?!]?(?:%:[^\\n=]{1,100})?%=%${functionValue}`,
-    // handle: (request) => …
-    `[ \\t]{1,16}()(§)%:%${functionValue}(?!%${typeNames})(?=[^\\n]{0,300}[,({[]%\\r?\\n)`,
+    member,
     // app.use = app.all = function
     `[ \\t]{0,8}(?!(?:module\\.)?exports\\.)(?:§\\.){1,6}()(§)%=%(?:(?:§\\.){1,6}§%=%){0,3}(?:${functionValue}|(?=\\r?\\n%(?:§\\.){1,6}§%=%(?:async~)?function\\b))`,
     '(?:module\\.)?(exports)\\.(§)%=',

@@ -28,20 +28,21 @@ const syntaxes: Record<string, Syntax> = {
   go: { find: findGo, lexer: 'c' },
   rust: {
     find: byLine(
-      /^[ \t]*(?:pub(?:\([^)\n]{1,99}\))?[ \t]+)?(?:mod[ \t]+(\w{1,99})[ \t]*;|use[ \t]+((?:crate|super|self)(?:::\w{1,99})+))/gm,
+      /(?<=^[ \t]*(?:pub(?:\([^)\n]{1,99}\))?[ \t]+)?)(?:mod[ \t]+(\w{1,99})[ \t]*;|use[ \t]+((?:crate|super|self)(?:::\w{1,99})+))/gm,
       ([, child, path]) => (child === undefined ? path! : `mod ${child}`),
     ),
     lexer: 'c',
   },
   java: { find: byLine(/^import[ \t]+(?:static[ \t]+)?([\w.]{1,300})[ \t]*;/gm, ([, name]) => name!), lexer: 'c' },
   kotlin: { find: byLine(/^import[ \t]+([\w.]{1,300})/gm, ([, name]) => name!), lexer: 'c' },
-  c: { find: byLine(/^[ \t]*#[ \t]*include[ \t]*"([^"\n]{1,300})"/gm, ([, path]) => path!), lexer: 'c' },
+  c: { find: byLine(/(?<=^[ \t]*)#[ \t]*include[ \t]*"([^"\n]{1,300})"/gm, ([, path]) => path!), lexer: 'c' },
 }
 
+/** What stands before a statement in its line is looked at last, so that a search goes from one statement to the next. */
 function byLine(pattern: RegExp, moduleOf: (match: RegExpExecArray) => string): Syntax['find'] {
   return function* find(text) {
     for (const match of text.matchAll(pattern)) {
-      yield { offset: match.index + /^\s*/.exec(match[0])![0].length, modules: [moduleOf(match)] }
+      yield { offset: match.index, modules: [moduleOf(match)] }
     }
   }
 }
@@ -96,17 +97,16 @@ function endOfClause(text: string, from: number): number {
 
 function* findPython(text: string): Generator<Found> {
   const close = nextOf(text, ')')
-  const heads = /^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*|import[ \t]+)/gm
+  const heads = /(?<=^[ \t]*)(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*|import[ \t]+)/gm
   for (const match of text.matchAll(heads)) {
     const [head, from] = match
     const start = match.index + head.length
     const names = text[start] === '(' ? text.slice(start + 1, close(start)) : logicalLine(text, start)
-    const offset = match.index + /^[ \t]*/.exec(head)![0].length
     const list = names
       .replace(/#[^\n]*/g, '')
       .split(',')
       .flatMap((name) => /[\w.]+/.exec(name)?.[0] ?? [])
-    yield { offset, modules: from === undefined ? list : [from, ...list.map((name) => `${from}:${name}`)] }
+    yield { offset: match.index, modules: from === undefined ? list : [from, ...list.map((name) => `${from}:${name}`)] }
   }
 }
 

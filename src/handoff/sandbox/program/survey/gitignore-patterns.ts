@@ -13,7 +13,7 @@ export interface Pattern {
   /** Set if the whole pattern is a name, or `*` and a suffix. Most are, and these match fast. */
   literal: string | undefined
   suffix: string | undefined
-  /** The literal prefix; most patterns fail on it. */
+  /** The literal beginning of its path; most patterns fail on it. */
   prefix: string
 }
 
@@ -44,7 +44,7 @@ export function parsePattern(line: string): Pattern | undefined {
     segments,
     literal: literalOrNone(only),
     suffix: only?.startsWith('*') ? literalOrNone(only.slice(1)) : undefined,
-    prefix: /^[^*?[\\]*/.exec(segments[0]!)![0],
+    prefix: /^[^*?[\\]*/.exec(segments.join('/'))![0],
   }
 }
 

@@ -4,7 +4,7 @@ import { decodeText } from './decode-text.js'
 import type { ImportStatement } from './find-imports.js'
 import type { BlobReader } from './git-objects.js'
 import type { Entry, Tree } from './git-tree.js'
-import { type CommitPaths, folderOf, resolveImports } from './resolve-imports.js'
+import { type CommitPaths, createGoImports, folderOf, type GoModule, resolveImports } from './resolve-imports.js'
 
 /** What one file imports: files, or in Go folders, each with the first line that names it. */
 export interface FileImports {
@@ -28,9 +28,10 @@ export async function buildImportGraph(
   if (importing.length === 0) return []
   const known = new Set(entries.map(({ path }) => path))
   for (const { path } of folders) known.add(`${path}/`)
+  const has = (path: string) => known.has(path)
   let byName: Map<string, string[]> | undefined
   const paths: CommitPaths = {
-    has: (path) => known.has(path),
+    has,
     endingWith(suffix) {
       byName ??= Map.groupBy(
         entries.map(({ path }) => path),
@@ -39,7 +40,7 @@ export async function buildImportGraph(
       const named = byName.get(suffix.slice(suffix.lastIndexOf('/') + 1)) ?? []
       return named.filter((path) => path === suffix || path.endsWith(`/${suffix}`))
     },
-    goModules: await readGoModules(entries, reader),
+    goImports: createGoImports(await readGoModules(entries, reader), has),
   }
   return importing.flatMap((entry) => {
     const { grammar, imports } = analyses.records[entry.analysis]!
@@ -51,11 +52,11 @@ export async function buildImportGraph(
 /** A generated or copied file says nothing of how the project is built. */
 const isReadable = (reason: Entry['reason']) => reason === undefined || reason === 'budget'
 
-async function readGoModules(entries: readonly Entry[], reader: BlobReader): Promise<CommitPaths['goModules']> {
+async function readGoModules(entries: readonly Entry[], reader: BlobReader): Promise<GoModule[]> {
   const files = entries
     .filter(({ name, size }) => name === 'go.mod' && size <= moduleFileBytes)
     .slice(0, mostModuleFiles)
-  const modules: { folder: string; name: string }[] = []
+  const modules: GoModule[] = []
   await reader.read(
     files.map(({ blob }) => blob),
     (index, bytes) => {

@@ -59,31 +59,37 @@ export interface SurveyResult {
   describeChange: (base: string, textBytes: number, only?: (path: string) => boolean) => Promise<DescribedChange>
 }
 
-/** Two `git cat-file` processes: `few` answers at once and may be asked again, `all` reads one long list in large pieces. */
+/** Three `git cat-file` processes: `few` answers at once and may be asked again, the others read one long list each in large pieces. */
 interface Readers {
   few: BlobReader
   all: BlobReader
+  chosen: BlobReader
 }
 
 export async function survey(options: SurveyOptions): Promise<SurveyResult> {
   const git = options.spawnGit ?? gitAt(options.gitDirectory)
   const parser = createTreeParser()
   const listed = listTree(git, options.commit, parser.push)
-  // Both start now, so that they are ready when the list is.
-  const readers: Readers = { few: openBlobReader(git, 'few'), all: openBlobReader(git, 'many') }
+  // They start now, so that they are ready when the list is.
+  const readers: Readers = {
+    few: openBlobReader(git, 'few'),
+    all: openBlobReader(git, 'many'),
+    chosen: openBlobReader(git, 'many'),
+  }
   try {
     const [, root] = await Promise.all([listed, readRootTree(options.commit, readers.few)])
     return await surveyTree(parser.finish(root), options, readers, git)
   } finally {
     readers.few.stop()
     readers.all.stop()
+    readers.chosen.stop()
   }
 }
 
 async function surveyTree(
   tree: Tree,
   { commit, limits, cited = [] }: SurveyOptions,
-  { few, all }: Readers,
+  { few, all, chosen }: Readers,
   git: SpawnGit,
 ): Promise<SurveyResult> {
   const rules = await readRules(tree, few)
@@ -95,7 +101,7 @@ async function surveyTree(
   const imports = await buildImportGraph(tree, analyses, few)
   const candidates = tree.entries.filter((entry) => entry.reason === undefined)
   const allocations = allocateBudget(rankFiles(tree, candidates, analyses), analyses, limits.textBytes)
-  const excerpts = await writeExcerpts(allocations, analyses, limits.textBytes, few)
+  const excerpts = await writeExcerpts(allocations, analyses, limits.textBytes, chosen)
   const relocated = await relocate(cited, tree.entries, few)
   for (const entry of candidates) if (entry.state !== 'read') entry.reason = 'budget'
 

@@ -7,28 +7,34 @@ export interface CommitPaths {
   has: (path: string) => boolean
   /** The paths whose last parts are these. */
   endingWith: (suffix: string) => readonly string[]
-  /** For Go, each module's folder and name with a slash, the deepest folder first. */
-  goModules: readonly { folder: string; name: string }[]
+  /** For Go, the folder that an import of a file of this folder leads to. */
+  goImports: (folder: string) => (module: string) => string | undefined
 }
 
-/** The file or folder that an import leads to; undefined outside the repository. */
-function resolveImport(from: string, grammar: string, module: string, paths: CommitPaths): string | undefined {
+/** A module of Go: its folder and its name, each with a slash at its end. */
+export interface GoModule {
+  folder: string
+  name: string
+}
+
+/** Finds the file or folder that an import of a file leads to; undefined outside the repository. */
+function resolverOf(from: string, grammar: string, paths: CommitPaths): (module: string) => string | undefined {
   switch (grammar) {
     case 'javascript':
-      return resolveJavaScript(from, module, paths)
+      return (module) => resolveJavaScript(from, module, paths)
     case 'python':
-      return resolvePython(from, module, paths)
+      return (module) => resolvePython(from, module, paths)
     case 'go':
-      return resolveGo(from, module, paths)
+      return paths.goImports(folderOf(from))
     case 'rust':
-      return resolveRust(from, module, paths)
+      return (module) => resolveRust(from, module, paths)
     case 'java':
     case 'kotlin':
-      return resolveJvm(module, paths)
+      return (module) => resolveJvm(module, paths)
     case 'c':
-      return resolveInclude(from, module, paths)
+      return (module) => resolveInclude(from, module, paths)
     default:
-      return undefined
+      return () => undefined
   }
 }
 
@@ -40,8 +46,9 @@ export function resolveImports(
   paths: CommitPaths,
 ): [target: string, line: number][] {
   const targets = new Map<string, number>()
+  const resolve = resolverOf(from, grammar, paths)
   for (const { module, line } of statements) {
-    const target = resolveImport(from, grammar, module, paths)
+    const target = resolve(module)
     if (target !== undefined && target !== from && !targets.has(target)) targets.set(target, line)
   }
   return [...targets]
@@ -112,14 +119,33 @@ function resolvePython(from: string, module: string, paths: CommitPaths): string
   return undefined
 }
 
-function resolveGo(from: string, module: string, paths: CommitPaths): string | undefined {
-  const own = paths.goModules.find(({ folder }) => from.startsWith(folder))
+/** The modules come with the deepest folder first. Many files import the same packages, so each one is looked for once in a module. */
+export function createGoImports(modules: readonly GoModule[], has: CommitPaths['has']): CommitPaths['goImports'] {
+  const packages = new Map<GoModule | undefined, Map<string, string | undefined>>()
+  return (folder) => {
+    const own = modules.find((module) => folder.startsWith(module.folder))
+    const known = packages.get(own) ?? new Map<string, string | undefined>()
+    packages.set(own, known)
+    return (module) => {
+      if (!known.has(module)) known.set(module, resolveGo(own, module, modules, has))
+      const target = known.get(module)
+      return target === folder ? undefined : target
+    }
+  }
+}
+
+function resolveGo(
+  own: GoModule | undefined,
+  module: string,
+  modules: readonly GoModule[],
+  has: CommitPaths['has'],
+): string | undefined {
   const wanted = `${module}/`
-  const isWithin = ({ name }: { name: string }) => wanted.startsWith(name)
-  const of = own && isWithin(own) ? own : paths.goModules.find(isWithin)
+  const isWithin = ({ name }: GoModule) => wanted.startsWith(name)
+  const of = own && isWithin(own) ? own : modules.find(isWithin)
   if (of === undefined) return undefined
   const target = `${of.folder}${wanted.slice(of.name.length)}`
-  return target !== folderOf(from) && paths.has(target) ? target : undefined
+  return has(target) ? target : undefined
 }
 
 /** `mod x` is a file beside or below; a path of `crate` or `super` is its longest part that is a file. */
