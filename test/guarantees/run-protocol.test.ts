@@ -7,7 +7,7 @@ import { ignoreFailure } from '../../src/handoff/domain/errors.js'
 import { decodePointer, encodeHandoff, encodePointer, type Handoff } from '../../src/handoff/domain/handoff-record.js'
 import { artifact, layout, makeRunId, parseRepository, type RunId } from '../../src/handoff/domain/run.js'
 import { encodeTombstone, readTombstone } from '../../src/handoff/domain/tombstone.js'
-import { removeNonCanonical, removeSealed } from '../../src/handoff/store/delete-run.js'
+import { removeSealed } from '../../src/handoff/store/delete-run.js'
 import { lookOnce } from '../../src/handoff/store/find-sealed.js'
 import { seal, writePointer } from '../../src/handoff/store/publish-run.js'
 import { readSealed, sha256 } from '../../src/handoff/store/run-store.js'
@@ -65,20 +65,12 @@ function publishes(handoff: Handoff, seen = 0, replaced?: RunId): ProductProcess
     async run(ports, signal) {
       const pointer = await seal(ports.drive, place, handoff, [], signal)
       const canonical = await writePointer(ports, place, pointer, seen, signal)
-      if (canonical.run !== handoff.run) return givesWay(handoff.run, nameOf(canonical.run))
+      if (canonical.run !== handoff.run) return `uses ${nameOf(canonical.run)}`
       if (replaced) await ports.drive.remove(place.sealNote(replaced), { recursive: false, signal })
       return `made ${name}`
     },
   }
 }
-
-const givesWay = (run: RunId, to: string): ProductProcess => ({
-  name: `${nameOf(run)} gives way to ${to}`,
-  async run(ports, signal) {
-    await removeNonCanonical(ports, place, run, signal)
-    return `uses ${to}`
-  },
-})
 
 const pruner: ProductProcess = {
   name: 'prune',

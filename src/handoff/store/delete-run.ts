@@ -8,7 +8,7 @@ import { decodePointer, sealLimit } from '../domain/handoff-record.js'
 import type { Drive, Ports } from '../domain/ports.js'
 import { artifact, type Layout, type RunId, shaOf } from '../domain/run.js'
 import { encodeTombstone, readTombstone, removalMs } from '../domain/tombstone.js'
-import { readAtRevision, writeIfUnchanged } from './conditional-write.js'
+import { writeIfUnchanged } from './conditional-write.js'
 import { listRefs, type StoredFile } from './inventory.js'
 
 /** Why an item was kept; undefined when it was deleted. */
@@ -170,10 +170,7 @@ async function emptyBut(
   if (rest.length > 0) await emptyBut(drive, `${directory}/${kept}`, rest, signal)
 }
 
-/**
- * Deletes a sealed run without a pointer: another run is canonical, or its process died before the last step. A tombstone takes the place of its seal, so
- * a late request cannot seal the emptied directory again. `removeEmptied` deletes the tombstone when no request can still be late.
- */
+/** Deletes a sealed run without a pointer: another run is canonical, or its process died before the last step. */
 export async function removeNonCanonical(
   tools: Tools,
   place: Layout,
@@ -181,38 +178,12 @@ export async function removeNonCanonical(
   signal: AbortSignal,
 ): Promise<KeptReason> {
   const { drive } = tools
-  const became = 'it came to speak for its commit meanwhile'
   // Without its write-ahead record the run cannot be recovered any more. A recovery just before that is visible now.
   await drive.remove(place.sealNote(run), { recursive: false, signal })
-  if (await ownPointer(drive, place, run, signal)) return became
-  const { path, before, tombstone } = await replaceSeal(tools, place, run, signal)
-  // A late request may have written its pointer, and another maker may have given way to it. From the tombstone on no maker does.
-  const pointer = before && (await ownPointer(drive, place, run, signal))
-  if (pointer) {
-    await drive.write(place.sealNote(run), pointer, { signal })
-    await writeIfUnchanged(drive, path, before, tombstone.revision, signal)
-    return became
-  }
-  await emptyBut(drive, place.run(run), artifact.handoff.split('/'), signal)
+  if (await isCanonical(drive, place, run, signal)) return 'it came to speak for its commit meanwhile'
+  await drive.remove(place.run(run), { recursive: true, signal })
   await removeItsPointer(tools, place, run, signal)
   return undefined
-}
-
-interface ReplacedSeal {
-  path: string
-  /** Undefined where no seal was. */
-  before: Uint8Array | undefined
-  tombstone: OwnTombstone
-}
-
-async function replaceSeal(tools: Tools, place: Layout, run: RunId, signal: AbortSignal): Promise<ReplacedSeal> {
-  const path = `${place.run(run)}/${artifact.handoff}`
-  for (;;) {
-    const { bytes, revision } = await readAtRevision(tools.drive, path, sealLimit, signal)
-    const tombstone = await writeTombstone(tools, path, revision, run, signal)
-    const before = bytes === null || readTombstone(bytes) ? undefined : bytes
-    if (tombstone) return { path, before, tombstone }
-  }
 }
 
 async function removeItsPointer(tools: Tools, place: Layout, run: RunId, signal: AbortSignal): Promise<void> {
@@ -220,7 +191,7 @@ async function removeItsPointer(tools: Tools, place: Layout, run: RunId, signal:
   const path = place.pointer(shaOf(run))
   // The revision first, so that the content is never older than the revision at which it is deleted.
   const revision = (await drive.stat(path, signal))?.revision ?? 0
-  if (await ownPointer(drive, place, run, signal)) await removePointer(tools, { path, bytes: 0, revision }, signal)
+  if (await isCanonical(drive, place, run, signal)) await removePointer(tools, { path, bytes: 0, revision }, signal)
 }
 
 /** Deletes the rest of an attempt that was emptied long ago. */
@@ -229,15 +200,9 @@ export async function removeEmptied(drive: Drive, place: Layout, run: RunId, sig
   return undefined
 }
 
-/** The pointer of the commit, if it leads to this run. */
-async function ownPointer(
-  drive: Drive,
-  place: Layout,
-  run: RunId,
-  signal: AbortSignal,
-): Promise<Uint8Array | undefined> {
+async function isCanonical(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<boolean> {
   const bytes = await drive.read(place.pointer(shaOf(run)), { maxBytes: sealLimit, signal })
-  return bytes !== null && !readTombstone(bytes) && decodePointer(bytes).run === run ? bytes : undefined
+  return bytes !== null && !readTombstone(bytes) && decodePointer(bytes).run === run
 }
 
 /** Deletes empty directories. One that another process has just filled stays. */

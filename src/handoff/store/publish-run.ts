@@ -69,10 +69,7 @@ export async function writePointer(
   }
 }
 
-/**
- * The pointer of the canonical run, or the young tombstone that stands in its place. A pointer to a run that is gone is replaced: two makers that each
- * gave way to the other's pointer would leave no run.
- */
+/** The pointer of the canonical run, or the young tombstone that stands in its place. A pointer to a run that is gone is replaced. */
 async function tryPointer(
   { drive, clock }: Tools,
   place: Layout,
@@ -135,14 +132,8 @@ export async function findByRecord(
   const tombstone = there === null ? undefined : readTombstone(there)
   if (there !== null && !tombstone && decodePointer(there).run !== broken?.run) return 'changed'
   if (newest) return tombstone?.removed === newest.pointer.run ? undefined : newest
-  if (broken && !(await isRemoved(drive, place, broken.run, signal))) throw broken.error
+  if (broken) throw broken.error
   return undefined
-}
-
-/** A tombstone stands in the place of the seal: the run gave way, and its pointer follows. */
-async function isRemoved(drive: Drive, place: Layout, run: RunId, signal: AbortSignal): Promise<boolean> {
-  const bytes = await drive.read(`${place.run(run)}/${artifact.handoff}`, { maxBytes: sealLimit, signal })
-  return bytes !== null && readTombstone(bytes) !== undefined
 }
 
 /** The pointer that was written, or another process's, is followed next. A reader does not wait for the end of a deletion. */

@@ -275,19 +275,13 @@ test('the rest of an attempt goes as a whole', async () => {
 
 // ── a sealed run without a pointer ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Only the tombstone is left, in the place of the seal. */
-function isEmptied(run: RunId): boolean {
-  expect(there.files(there.place.run(run))).toEqual([sealPath(run)])
-  return readTombstone(there.drive.readFile(sealPath(run))!)?.removed === run
-}
-
 const nonCanonical = (run: RunId, on = drive) => removeNonCanonical(tools(on), there.place, run, signal)
 
 test('a run that another one replaced goes with its record, and the other one stays', async () => {
   const speaks = await there.sealed(commit, { name: 'speaks' })
   const other = await there.sealed(commit, { name: 'other', pointed: false })
   expect(await nonCanonical(other)).toBeUndefined()
-  expect(isEmptied(other)).toBe(true)
+  expect(there.files(there.place.run(other))).toEqual([])
   expect(there.files(there.place.commits)).toEqual([pointerPath()])
   expect(there.files(there.place.run(speaks))).not.toEqual([])
 })
@@ -306,50 +300,23 @@ test.each<[string, () => void]>([
   prepare()
   const before = text(pointerPath())
   expect(await nonCanonical(run)).toBeUndefined()
-  expect(isEmptied(run)).toBe(true)
+  expect(there.files(there.place.run(run))).toEqual([])
   expect(text(pointerPath())).toBe(before)
 })
 
-test('a late seal finds the tombstone of a run that has gone, and a seal that is written meanwhile goes too', async () => {
-  const run = await there.sealed(commit, { pointed: false })
-  const handoff = there.drive.readFile(sealPath(run))!
-  const sealing = on('stat', sealPath(run), { after: () => there.drive.write(sealPath(run), handoff) })
-  expect(await nonCanonical(run, sealing)).toBeUndefined()
-  expect(isEmptied(run)).toBe(true)
-  await expect(drive.write(sealPath(run), handoff, { expectedRevision: 0, signal })).rejects.toMatchObject({
-    code: 'conflict',
-  })
-  const unsealed = there.attempt(sha(2), ['project/a'])
-  expect(await nonCanonical(unsealed)).toBeUndefined()
-  expect(isEmptied(unsealed)).toBe(true)
-})
-
-test('a run whose pointer is written again while it gives way stays, with its record', async () => {
-  const run = await there.sealed(commit, { pointed: false })
-  const [handoff, before] = [text(sealPath(run)), there.files(there.place.run(run))]
-  pointTo(run)
-  const pointer = text(pointerPath())!
-  there.drive.remove(pointerPath())
-  const late = on('write', sealPath(run), { before: () => there.drive.write(pointerPath(), pointer) })
-  expect(await nonCanonical(run, late)).toBe('it came to speak for its commit meanwhile')
-  expect([text(sealPath(run)), there.files(there.place.run(run))]).toEqual([handoff, before])
-  expect([text(pointerPath()), text(there.place.sealNote(run))]).toEqual([pointer, pointer])
-})
-
 test('a pointer that a late recovery wrote goes after its run, unless it was written again', async () => {
-  const late = async (name: string, happen: (run: RunId) => Drive) => {
-    const run = await there.sealed(commit, { name, pointed: false })
+  const late = async (happen: (run: RunId) => Drive) => {
+    const run = await there.sealed(commit, { pointed: false })
     expect(await nonCanonical(run, happen(run))).toBeUndefined()
     return text(pointerPath())
   }
-  // When the emptied directory is listed, the reader that recovers the run has read its seal already.
-  const recover = (run: RunId) => on('list', there.place.run(run), { before: () => pointTo(run) })
-  expect(await late('one', recover)).toBeUndefined()
+  const recover = (run: RunId) => on('remove', there.place.run(run), { before: () => pointTo(run) })
+  expect(await late(recover)).toBeUndefined()
   const again = (run: RunId): Drive => {
-    const { list } = recover(run)
-    return { ...on('stat', pointerPath(), { after: () => there.drive.write(pointerPath(), 'another') }), list }
+    const { remove } = recover(run)
+    return { ...on('stat', pointerPath(), { after: () => there.drive.write(pointerPath(), 'another') }), remove }
   }
-  await expect(late('two', again)).rejects.toMatchObject({ code: 'corrupt' })
+  await expect(late(again)).rejects.toMatchObject({ code: 'corrupt' })
   expect(text(pointerPath())).toBe('another')
 })
 

@@ -322,13 +322,6 @@ test('a pointer to other bytes than those of its run does not become true by a r
   await expect(find()).rejects.toMatchObject({ code: 'corrupt' })
 })
 
-test('a pointer to a run whose seal is a tombstone leads nowhere, and is no error', async () => {
-  const gaveWay = await there.sealed(commit, { name: 'gave-way' })
-  there.drive.write(handoffPath(gaveWay), removed(gaveWay))
-  expect(await find()).toBeUndefined()
-  expect(await find({ readOnly: true })).toBeUndefined()
-})
-
 test('a pointer that is repaired while it is read is read again', async () => {
   const [lost, run] = [await there.sealed(commit, { name: 'lost' }), await hidden('one')]
   there.drive.remove(there.place.run(lost))

@@ -245,7 +245,9 @@ async function judgeUnpointedRun(
     return { kind: 'attempt', name: run, why, files: size.files, bytes: size.bytes, act: { how, place, run } }
   }
   if (bytes === null) return item('never finished', 'unsealed')
-  if (readTombstone(bytes)) return isOld(pruning, size.newest) ? item('emptied before', 'emptied') : undefined
+  // Younger ones may still get a late request: a seal, or a pointer.
+  if (!isOld(pruning, size.newest)) return undefined
+  if (readTombstone(bytes)) return item('emptied before', 'emptied')
   if (isNewer(bytes)) return undefined
   return isRecoverable(pruning, inventory, run) ? undefined : item('another run speaks for its commit', 'unspoken')
 }

@@ -163,10 +163,8 @@ async function remove(
     }
     case 'unsealed':
       return removal.removeUnsealed(ports, act.place, act.run, signal)
-    case 'unspoken': {
-      const kept = await removal.removeNonCanonical(ports, act.place, act.run, signal)
-      return kept ?? removal.removeEmptied(ports.drive, act.place, act.run, signal)
-    }
+    case 'unspoken':
+      return removal.removeNonCanonical(ports, act.place, act.run, signal)
     case 'emptied':
       return removal.removeEmptied(ports.drive, act.place, act.run, signal)
     case 'pointer':

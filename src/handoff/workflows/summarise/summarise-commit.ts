@@ -16,10 +16,8 @@ import {
   olderLayout,
   parseSha,
   quote,
-  type RunId,
 } from '../../domain/run.js'
 import { runReadme } from '../../domain/run-readme.js'
-import { removeNonCanonical } from '../../store/delete-run.js'
 import { findSealed } from '../../store/find-sealed.js'
 import { seal, writePointer } from '../../store/publish-run.js'
 import { prepareRef } from '../../store/ref-store.js'
@@ -135,7 +133,7 @@ async function createRun(
     removeTemporaryFiles(context, place, commit.sha, isCanonical ? replaced.sealed : undefined, signal),
     isCanonical && noteSeal(context, commit.repository, handoff),
   ])
-  if (!isCanonical) return useOtherRun(request, context, place, run, signal)
+  if (!isCanonical) return useOtherRun(request, context, place, signal)
   const { summary, statements } = artifacts
   return {
     run,
@@ -258,15 +256,16 @@ function findDifferences(request: SummariseRequest, context: AppContext, { model
   ]
 }
 
-/** Another attempt at the same commit pointed first: its run is canonical, and this attempt's run is removed. */
+/**
+ * Another attempt at the same commit pointed first: its run is canonical. This attempt's run stays whole until prune removes it a day later. While late
+ * requests may write either pointer, each must lead to a run.
+ */
 async function useOtherRun(
   request: SummariseRequest,
   context: AppContext,
   place: Layout,
-  run: RunId,
   signal: AbortSignal,
 ): Promise<SummariseResult> {
-  await removeNonCanonical(context.ports, place, run, signal).catch(ignoreFailure)
   const sealed = await readSealed(context.ports.drive, place, request.commit.sha, signal)
   if (!sealed)
     throw new HandoffError(

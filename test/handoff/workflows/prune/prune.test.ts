@@ -194,6 +194,15 @@ describe('what goes', () => {
     expect((await look(sha(1)))?.handoff.run).toBe(speaks)
   })
 
+  test('a run that another one came before stays for a day, in which late requests may write its pointer', async () => {
+    const gaveWay = await there.sealed(sha(1), { name: 'second', pointed: false })
+    await there.sealed(sha(1))
+    there.time.now += (23 * day) / 24
+    expect(going(await plan({ unfinishedHours: 1 }))).toEqual([])
+    there.time.now += (2 * day) / 24
+    expect(going(await plan({ unfinishedHours: 1 }))).toEqual([`attempt ${gaveWay}`])
+  })
+
   test('a run that a crash hid comes to light as long as it would be kept', async () => {
     const hidden = await there.sealed(sha(1), { days: 3, pointed: false })
     expect(going(await plan())).toEqual([])
