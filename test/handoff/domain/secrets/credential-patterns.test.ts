@@ -89,6 +89,13 @@ test('a credential is one word, and none is shorter than the shortest', () => {
   }
 })
 
+test('a token in an address is found, whatever signs it has', () => {
+  for (const token of ['a!b(c)d*e!f(g)', 'ü-ö-ä-ü-ö-ä-ü-ö', '0123456789abcdef']) {
+    const text = `git clone https://x-access-token:${token}@github.com/octo/tools`
+    expect(makeRedactor([])(text)).not.toContain(token)
+  }
+})
+
 test('two characters exclude no word that begins like a credential', () => {
   const word = fc.tuple(fc.constantFrom(...anchors), fc.string()).map((parts) => parts.join(''))
   fc.assert(
