@@ -58,6 +58,7 @@ export function looksMinified(bytes: number, lines: number, longest: number): bo
  */
 export function sanitizeText(bytes: Buffer): string {
   const text = bytes.toString('utf8')
+  if (!/[\u0000-\u0008\u000b-\u001f\u007f]/.test(text)) return text
   return text
     .replace(/\r\n/g, '\n')
     .replace(/[\v\f]/g, ' ')

@@ -34,8 +34,8 @@ const keywordKinds: Record<string, string> = {
 export function definitionKind(keyword: string, bare: string): string {
   if (keyword === '') return bare
   const plain = keyword.toLowerCase()
-  if (/^[#=*]+$/.test(plain)) return 'heading'
-  return Object.hasOwn(keywordKinds, plain) ? keywordKinds[plain]! : plain.replace('@', '')
+  if (Object.hasOwn(keywordKinds, plain)) return keywordKinds[plain]!
+  return /^[#=*]+$/.test(plain) ? 'heading' : plain.replace('@', '')
 }
 
 const controlWords = 'if for while switch catch'

@@ -27,8 +27,10 @@ export async function buildImportGraph(
   )
   if (importing.length === 0) return []
   const known = new Set(entries.map(({ path }) => path))
-  for (const { path } of folders) known.add(`${path}/`)
   const has = (path: string) => known.has(path)
+  const modules = await readGoModules(entries, reader)
+  // Only Go imports folders.
+  if (modules.length > 0) for (const { path } of folders) known.add(`${path}/`)
   let byName: Map<string, string[]> | undefined
   const paths: CommitPaths = {
     has,
@@ -40,7 +42,7 @@ export async function buildImportGraph(
       const named = byName.get(suffix.slice(suffix.lastIndexOf('/') + 1)) ?? []
       return named.filter((path) => path === suffix || path.endsWith(`/${suffix}`))
     },
-    goImports: createGoImports(await readGoModules(entries, reader), has),
+    goImports: createGoImports(modules, has),
   }
   return importing.flatMap((entry) => {
     const { grammar, imports } = analyses.records[entry.analysis]!

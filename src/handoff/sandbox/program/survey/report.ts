@@ -49,13 +49,8 @@ function* folderMembers({ folders }: Tree): Generator<string> {
 }
 
 function* fileRowsJson(entries: readonly Entry[]): Generator<string> {
-  for (const entry of entries) yield fileRowJson(entry)
-}
-
-function fileRowJson({ path, pathBase64, mode, blob, size, kind, state, reason }: Entry): string {
-  const odd = pathBase64 === undefined ? '' : `,"pathBase64":"${pathBase64}"`
-  const why = reason === undefined ? '' : `,"reason":"${reason}"`
-  return `{"path":${JSON.stringify(path)},"mode":"${mode}","blob":"${blob}","size":${size},"kind":"${kind}","state":"${state}"${odd}${why}}`
+  for (const { path, mode, blob, size, kind, state, pathBase64, reason } of entries)
+    yield JSON.stringify({ path, mode, blob, size, kind, state, pathBase64, reason })
 }
 
 /** JSON of the outline, built from the JSON that each analysis already has. */
@@ -114,10 +109,13 @@ export function collectSecrets(
   analyses: AnalysisTable,
   excerpts: WrittenExcerpts,
 ): SecretPlace[] {
-  return entries.flatMap((entry) => {
-    const places = excerpts.secrets.get(entry) ?? (entry.analysis < 0 ? [] : analyses.records[entry.analysis]!.secrets)
-    return places.map(({ line, rule }) => ({ path: entry.path, line, rule }))
-  })
+  const found: SecretPlace[] = []
+  for (const entry of entries) {
+    if (entry.analysis < 0) continue
+    const places = excerpts.secrets.get(entry) ?? analyses.records[entry.analysis]!.secrets
+    for (const { line, rule } of places) found.push({ path: entry.path, line, rule })
+  }
+  return found
 }
 
 export function createSurvey(

@@ -84,19 +84,22 @@ function resolveJavaScript(from: string, module: string, paths: CommitPaths): st
   if (!/^\.{1,2}(?:\/|$)/.test(module)) return undefined
   const base = join(folderOf(from), module)
   if (base === undefined) return undefined
-  const [, stem, ending = ''] = /^(.*)\.([cm]?jsx?)$/.exec(base) ?? []
   const folder = base === '' ? '' : `${base}/`
-  const asFile = module.endsWith('/') || /(?:^|\/)\.{1,2}$/.test(module) ? [] : [base]
-  const tried = [
-    ...asFile.flatMap((path) => [
-      ...(stem === undefined ? [] : (written[ending] ?? []).map((end) => `${stem}.${end}`)),
-      ...(modulesOnly.test(path) ? [path] : []),
-      ...implied.map((end) => `${path}.${end}`),
-    ]),
-    // What a folder's manifest names may be another file.
-    ...(paths.has(`${folder}package.json`) ? [] : implied.map((end) => `${folder}index.${end}`)),
-  ]
-  return first(paths, tried)
+  const isFolder = module.endsWith('/') || /(?:^|\/)\.{1,2}$/.test(module)
+  const file = isFolder ? undefined : resolveScript(base, paths)
+  // What a folder's manifest names may be another file.
+  return file ?? (paths.has(`${folder}package.json`) ? undefined : firstEnding(`${folder}index`, implied, paths))
+}
+
+function resolveScript(path: string, paths: CommitPaths): string | undefined {
+  const [, stem, ending = ''] = /^(.*)\.([cm]?jsx?)$/.exec(path) ?? []
+  const source = stem === undefined ? undefined : firstEnding(stem, written[ending] ?? [], paths)
+  return source ?? (modulesOnly.test(path) && paths.has(path) ? path : firstEnding(path, implied, paths))
+}
+
+function firstEnding(stem: string, endings: readonly string[], paths: CommitPaths): string | undefined {
+  const ending = endings.find((end) => paths.has(`${stem}.${end}`))
+  return ending === undefined ? undefined : `${stem}.${ending}`
 }
 
 /** `a.b:c` is the module `a.b.c` if there is one, else `a.b`. An absolute name starts at the top or in `src`. */
