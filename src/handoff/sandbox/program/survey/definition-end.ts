@@ -118,8 +118,12 @@ function findIndentEnd(text: string, line: number, indent: string, lines: LineIn
   const index = rest.search(closingPattern('indent', indent))
   if (index < 0 && rest.length === searchReach) return undefined
   let end = index < 0 ? lines.last : lines.at(after + index + 1) - 1
-  while (end > line && isBlankOrComment(text.slice(lines.start(end), lines.start(end + 1) || text.length))) end--
+  while (end > line && isBlankOrComment(lineAt(text, end, lines))) end--
   return end
+}
+
+function lineAt(text: string, line: number, lines: LineIndex): string {
+  return text.slice(lines.start(line), line < lines.last ? lines.start(line + 1) : text.length)
 }
 
 function isBlankOrComment(line: string): boolean {

@@ -326,3 +326,8 @@ test('signatures carry the numbers of their lines', async () => {
     expect(rest).toBe(lines[Number(number) - 1])
   }
 })
+
+test('a definition ends with a file without a last line end, whatever file came before', () => {
+  outlineOf('py', '\n'.repeat(50))
+  expect(outlineOf('py', 'def load():\n    return 1')).toEqual(['function load 1-2'])
+})
