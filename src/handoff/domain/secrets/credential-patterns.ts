@@ -238,10 +238,11 @@ export const kinds: readonly Kind[] = rows.map(([rule, anchors, pattern]) => ({
   isWord: !pattern.includes('[^'),
 }))
 
-/** Most texts have no anchor that begins a credential. */
 const innerKinds = kinds.filter(({ contains }) => contains.length > 0)
 
 export const anchors: readonly string[] = [...new Set(kinds.flatMap(({ begins }) => begins))]
+
+const kindsByAnchor = new Map(anchors.map((anchor) => [anchor, kinds.filter(({ begins }) => begins.includes(anchor))]))
 
 const anyAnchor = new RegExp(`\\b(?:${anchors.map(escaped).join('|')})`, 'g')
 
@@ -264,12 +265,11 @@ export const mayBeginCredential = (first: number, second: number): boolean => pa
 /** The kinds of credentials that the text may hold. Where one is found, others may be uncovered by its redaction. */
 export function credentialsIn(text: string): CredentialPattern[] {
   const words = longWords(text)
-  const found = new Set(words.match(anyAnchor))
-  const possible = (found.size > 0 ? kinds : innerKinds).filter(
-    ({ begins, contains }) =>
-      begins.some((anchor) => found.has(anchor)) || contains.some((anchor) => words.includes(anchor)),
-  )
-  return possible.some(({ pattern, isWord }) => !isWord || words.search(pattern) >= 0) ? possible : []
+  const possible = new Set(innerKinds.filter(({ contains }) => contains.some((anchor) => words.includes(anchor))))
+  for (const anchor of new Set(words.match(anyAnchor)))
+    for (const kind of kindsByAnchor.get(anchor)!) possible.add(kind)
+  const isFound = [...possible].some(({ pattern, isWord }) => !isWord || words.search(pattern) >= 0)
+  return isFound ? kinds.filter((kind) => possible.has(kind)) : []
 }
 
 /** No credential has fewer characters. */
