@@ -78,7 +78,7 @@ function copyOf(root: string): string {
 /** Says whether tests fail. One process runs them all, and is started anew after it was ended. */
 function makeRunner(copy: string) {
   let child: ChildProcess | undefined
-  let ended = new AbortController()
+  let ended: AbortSignal | undefined
   const end = () => {
     // The tests' own processes are in its group.
     if (child?.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
@@ -90,14 +90,16 @@ function makeRunner(copy: string) {
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    ended = new AbortController()
-    started.once('exit', () => ended.abort())
-    await once(started, 'message', { signal: ended.signal })
+    const end = new AbortController()
+    started.once('exit', () => end.abort())
+    await once(started, 'message', { signal: end.signal })
+    ended = end.signal
     return started
   }
   const run = async (request: TestRequest, withinMs: number): Promise<TestReply> => {
     child ??= await start()
-    const waiting = once(child, 'message', { signal: AbortSignal.any([AbortSignal.timeout(withinMs), ended.signal]) })
+    const signal = AbortSignal.any([AbortSignal.timeout(withinMs), ...(ended ? [ended] : [])])
+    const waiting = once(child, 'message', { signal })
     child.send(request, () => undefined)
     try {
       return ((await waiting) as [TestReply])[0]
