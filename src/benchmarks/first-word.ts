@@ -6,7 +6,7 @@ import { type BenchClouds, latency, listed, median, openBenchClouds } from './be
 import { childProcessorTime } from './child-processor-time.js'
 import { wordAt } from './generated-repository.js'
 
-const rounds = 5
+const rounds = 9
 const goal = 1.1
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
