@@ -1,26 +1,17 @@
 // The hits of a question's words and identifiers, from an index that knows in which blocks of lines each stands. Sandbox A made it and may lie: whatever
 // it says, reading ends and takes no more memory than a scan of all files could.
 import type { Query } from './query.js'
-import {
-  blockBits,
-  identifierParts,
-  isPlainWord,
-  meaningBits,
-  meaningMask,
-  type WordScanner,
-  wantedRanges,
-} from './scan-words.js'
-import { type KeyRange, onlyKey } from './sorted-pages.js'
+import { blockBits, isPlainWord, meaningBits, meaningMask, type WordScanner, wantedRanges } from './scan-words.js'
+import { type KeyRange, onlyKey, type TakeEntry } from './sorted-pages.js'
 import type { SourceFile } from './source-files.js'
-import { hashOf, type TakeWord } from './word-pages.js'
-import { type Identifiers, keptBits, type Places } from './word-places.js'
+import { hashedKey } from './word-table.js'
 
 export interface WordIndex {
   /** The text files, in the order of the files. */
   texts: { file: SourceFile; lines: number; firstBlock: number }[]
   blocks: number
-  /** Calls `take` with each word that is in one of the ranges, and where it stands. */
-  lookUp(ranges: readonly KeyRange[], take: TakeWord): Promise<void>
+  /** Calls `take` with each key that is in one of the ranges, and where it stands. */
+  lookUp(table: 'words' | 'identifiers', ranges: readonly KeyRange[], take: TakeEntry): Promise<void>
 }
 
 const mostHits = 20_000_000
@@ -37,57 +28,30 @@ export async function findHits(index: WordIndex, query: Query, scanner: WordScan
   const found = createHitList(index)
   const identifiers = countableIdentifiers(query, scanner)
   const plain = new Map([...identifiers].filter(([name]) => isPlainWord(Buffer.from(name), 0, name.length)))
-  const others = byPart([...identifiers].filter(([name]) => !plain.has(name)))
-  const keys = [...plain.keys(), ...others.keys()].map((key) => onlyKey(Buffer.from(key, 'latin1')))
-  await index.lookUp([...wantedRanges(query), ...keys], (word, places, built) => {
-    const key = word.toString('latin1')
-    addPlaces(found, places, scanner.numberOf(word), plain.get(key) ?? 0)
-    for (const wanted of others.get(key) ?? []) addIdentifier(found, built, wanted)
-  })
+  const others = new Map(
+    [...identifiers].flatMap(([name, number]) =>
+      plain.has(name) ? [] : [[hashedKey(Buffer.from(name, 'latin1')).toString('latin1'), number]],
+    ),
+  )
+  const rangesOf = (keys: ReadonlyMap<string, number>) =>
+    [...keys.keys()].map((key) => onlyKey(Buffer.from(key, 'latin1')))
+  await Promise.all([
+    index.lookUp('words', [...wantedRanges(query), ...rangesOf(plain)], (word, places) => {
+      const meaning = scanner.numberOf(word)
+      const identifier = plain.get(word.toString('latin1'))
+      if (meaning === 0 && identifier === undefined) return
+      forEachPlace(index, places, (block, times, whole) => {
+        found.add(block, meaning, times)
+        if (identifier !== undefined) found.add(block, identifier, whole)
+      })
+    }),
+    index.lookUp('identifiers', rangesOf(others), (key, places) => {
+      const identifier = others.get(key.toString('latin1'))
+      if (identifier !== undefined) forEachPlace(index, places, (block, times) => found.add(block, identifier, times))
+    }),
+  ])
   return found.inOrder()
 }
-
-type Found = ReturnType<typeof createHitList>
-
-function addPlaces(found: Found, { count, blocks, times, wholes }: Places, meaning: number, identifier: number): void {
-  if (meaning === 0 && identifier === 0) return
-  for (let at = 0; at < count; at++) {
-    found.add(blocks[at]!, meaning, times[at]!)
-    found.add(blocks[at]!, identifier, wholes[at]!)
-  }
-}
-
-interface WantedIdentifier {
-  hash: number
-  /** The index of its meaning. */
-  number: number
-}
-
-function addIdentifier(found: Found, { count, hashes, ends, places }: Identifiers, wanted: WantedIdentifier): void {
-  const kept = wanted.hash >>> (32 - keptBits(count))
-  for (let one = 0; one < count; one++) {
-    if (hashes[one] !== kept) continue
-    for (let at = ends[one - 1] ?? 0; at < ends[one]!; at++)
-      found.add(places.blocks[at]!, wanted.number, places.times[at]!)
-  }
-}
-
-/** Identifiers by each of their words, because only the index knows with which one an identifier stands. */
-function byPart(identifiers: readonly [name: string, number: number][]) {
-  const found = new Map<string, WantedIdentifier[]>()
-  for (const [name, number] of identifiers) {
-    const bytes = Buffer.from(name, 'latin1')
-    const hash = hashOf(bytes)
-    for (const part of new Set(
-      identifierParts(bytes).map((one) => one.toString('latin1').replace(/[A-Z]/g, lowered)),
-    )) {
-      found.set(part, [...(found.get(part) ?? []), { hash, number }])
-    }
-  }
-  return found
-}
-
-const lowered = (capital: string) => capital.toLowerCase()
 
 /** The whole identifiers of the question that a scan would count, each with the index of its meaning: one of their parts is a word of the question. */
 function countableIdentifiers(query: Query, scanner: WordScanner): Map<string, number> {
@@ -102,6 +66,33 @@ function countableIdentifiers(query: Query, scanner: WordScanner): Map<string, n
     if (own !== undefined) found.set(name, own)
   }
   return found
+}
+
+/** A place: see word-table.ts. */
+function forEachPlace(
+  { blocks }: WordIndex,
+  places: Buffer,
+  take: (block: number, times: number, whole: number) => void,
+): void {
+  let at = 0
+  const next = () => {
+    let value = 0
+    for (let shift = 0; shift < 28; shift += 7) {
+      const byte = places[at++] ?? 0
+      value |= (byte & 127) << shift
+      if (byte < 128) break
+    }
+    return value
+  }
+  let block = -1
+  while (at < places.length) {
+    const value = next()
+    block += (value >>> 2) + 1
+    if (block >= blocks) return
+    const kind = value & 3
+    const times = kind < 2 ? 1 : next()
+    take(block, times, kind === 0 ? 1 : kind === 1 ? 0 : kind === 2 ? times : Math.min(next(), times))
+  }
 }
 
 /** Collects hits word by word, and puts them in the order of blocks. */

@@ -1,23 +1,19 @@
 // Makes the index of a commit for the search, in two files. The table is small and read whole: all directories and searchable files with the places of
 // their objects in the stored tar, and the list of pages. The pages are read one by one: which words and identifiers stand in which blocks of 32
-// lines, where names are defined, and the files that are not searched.
+// lines, where names are defined, who imports whom, and the files that are not searched.
 //
-//   table   gzip of: a line of JSON; the commit's place; directories; files; the pages of words, of names and of other files; tables of symbols
-//   pages   words: word-pages.ts; names: name-pages.ts; other files: sorted-pages.ts
+//   table   gzip of: a line of JSON; the commit's place; directories; files; the pages of words, identifiers, names, imports and other files
+//   pages   see sorted-pages.ts
 import { gzipSync } from 'node:zlib'
 import type { Outline } from '../../../domain/survey.js'
 import type { Entry } from '../survey/git-tree.js'
 import { type ByteWriter, createWriter } from './bytes.js'
 import { type GitCorpus, isCitable, largestFile, openCorpus } from './corpus.js'
-import type { DefinitionSite } from './definition-sites.js'
-import { writeNames } from './name-pages.js'
 import { fileState, indexVersion } from './read-index.js'
 import { blockOfLine, blocksOf, forEachPart, identifierEnd, identifierStart, isPlainWord } from './scan-words.js'
-import { createPageFile, createPageWriter, inOrder, writePageList } from './sorted-pages.js'
-import { isBinary } from './source-files.js'
+import { createPageWriter, inOrder, type Page, type PageWriter, writePageList } from './sorted-pages.js'
+import { isBinary, type SourceFile } from './source-files.js'
 import { locateObjects, type Place } from './stored-objects.js'
-import { writeSteps } from './symbol-coder.js'
-import { writeWords } from './word-pages.js'
 import { createWordTable } from './word-table.js'
 
 interface Clone {
@@ -46,16 +42,16 @@ export async function makeIndex({
   const corpus = await openCorpus(directory, commit)
   const { places, rootTree } = await locateObjects(tar, commit)
   const indexed = { corpus, places, rootTree }
-  const file = createPageFile()
+  const pages = createPageWriter()
   const states = new Map<number, FileState>()
-  const words = writeWords(file, await indexWords(corpus, states))
-  const numbers = new Map(corpus.files.map(({ path, index }) => [path, index + 1]))
-  const symbols = createWriter()
-  writeSteps(symbols, words.steps)
+  const wordTables = await indexWords(corpus, states)
   const lists = [
-    words.pages,
-    writeNames(file, symbols, definitionsByName(await readOutline()), numbers),
-    writeOtherFiles(createPageWriter(file), indexed),
+    ...wordTables.map((table) => {
+      table.write(pages)
+      return pages.endTable()
+    }),
+    writeNames(pages, corpus.files, await readOutline()),
+    writeOtherFiles(pages, indexed),
   ]
   const kinds = [...new Set(corpus.files.map(({ kind }) => kind))]
   const grammars = [...new Set(corpus.files.map(({ grammar }) => grammar))]
@@ -77,8 +73,7 @@ export async function makeIndex({
     writePlace(file.blob)
   }
   for (const list of lists) writePageList(table, list)
-  table.bytes(symbols.take())
-  return { table: gzipSync(table.take(), { level: 9 }), pages: file.bytes() }
+  return { table: gzipSync(table.take()), pages: pages.file() }
 }
 
 /** A question names none that is longer. */
@@ -91,8 +86,8 @@ interface FileState {
 }
 
 async function indexWords(corpus: GitCorpus, states: Map<number, FileState>) {
-  const words = createWordTable({ ignoreCase: true })
-  const identifiers = createWordTable({ ignoreCase: false })
+  const words = createWordTable({ ignoreCase: true, hashed: false })
+  const identifiers = createWordTable({ ignoreCase: false, hashed: true })
   let firstBlock = 0
   await corpus.readAll((file, bytes) => {
     const { size } = file
@@ -113,7 +108,7 @@ async function indexWords(corpus: GitCorpus, states: Map<number, FileState>) {
     states.set(file.index, { state: fileState.text, size, lines })
     firstBlock += blocksOf(lines)
   })
-  return { words, identifiers, blocks: firstBlock }
+  return [words, identifiers]
 }
 
 /** Where the object of an id is in the tar: the distance from the end of the last one, mostly none. An object that is not there has length 0. */
@@ -139,17 +134,27 @@ function writeFolders(table: ByteWriter, { corpus, rootTree }: Indexed, writePla
   return folders
 }
 
-/** The definitions by name. A heading of several words is one too, but no search can ask for it. */
-function definitionsByName({ files }: Outline): Map<string, DefinitionSite[]> {
+/** By name: the number of each file from 1 on, or 0 and the path; the line; how many lines, or 0. */
+function writeNames(pages: PageWriter, searched: readonly SourceFile[], { files }: Outline): Page[] {
+  const value = createWriter()
+  const numbers = new Map(searched.map(({ path, index }) => [path, index + 1]))
   const all = Object.entries(files).flatMap(([path, definitions]) => definitions.map((one) => ({ path, ...one })))
-  return Map.groupBy(
-    all.filter(({ name }) => /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)),
-    ({ name }) => name,
-  )
+  const sites = Map.groupBy(all, ({ name }) => name)
+  for (const [key, name] of inOrder(sites.keys())) {
+    for (const { path, line, end } of sites.get(name)!) {
+      const number = numbers.get(path) ?? 0
+      value.number(number)
+      if (number === 0) value.text(path)
+      value.number(line)
+      value.number(end === undefined ? 0 : Math.max(0, end - line) + 1)
+    }
+    pages.add(key, value.take())
+  }
+  return pages.endTable()
 }
 
 /** Files that are not searched and may be read by name: by path, with place. */
-function writeOtherFiles(pages: ReturnType<typeof createPageWriter>, { corpus, places }: Indexed) {
+function writeOtherFiles(pages: PageWriter, { corpus, places }: Indexed) {
   const searched = new Set(corpus.files.map(({ path }) => path))
   const isOther = (entry: Entry) =>
     !searched.has(entry.path) && entry.mode.startsWith('100') && entry.size <= largestFile && isCitable(entry)
@@ -159,5 +164,5 @@ function writeOtherFiles(pages: ReturnType<typeof createPageWriter>, { corpus, p
     createPlaceWriter(value, places)(others.get(path)!)
     pages.add(key, value.take())
   }
-  return pages.end()
+  return pages.endTable()
 }

@@ -4,17 +4,13 @@ import { gunzipSync } from 'node:zlib'
 import type { FileKind } from '../../../domain/survey.js'
 import { parseJson } from '../../../util/decode.js'
 import { ByteReader } from './bytes.js'
-import type { FindDefinitions } from './definition-sites.js'
+import type { DefinitionSite, FindDefinitions } from './definition-sites.js'
 import type { WordIndex } from './find-hits.js'
-import { readNames } from './name-pages.js'
 import { blocksOf } from './scan-words.js'
 import { lookUp, onlyKey, type PageList, readPageList } from './sorted-pages.js'
 import type { SourceFile } from './source-files.js'
 import { readPlaces, type StoredFile } from './stored-file.js'
 import type { Place } from './stored-objects.js'
-import { readSteps, SymbolTables } from './symbol-coder.js'
-import { lookUpWords } from './word-pages.js'
-import { contexts } from './word-places.js'
 
 export interface CommitIndex {
   commit: Place
@@ -30,8 +26,8 @@ export interface CommitIndex {
   findOther(path: string): Promise<Place | undefined>
 }
 
-/** Before version 3 numbers had whole bytes, and before version 2 the ids of the objects stood here too. */
-export const indexVersion = 3
+/** The first version had the ids of the objects too. */
+export const indexVersion = 2
 /** What is known of a searchable file: nothing but its name where attributes exclude it. */
 export const fileState = { unread: 0, binary: 1, text: 2 }
 
@@ -88,9 +84,7 @@ export function readIndex(packed: Uint8Array, pages: StoredFile, commit: string)
     if (last) end = last.offset + last.length
     return list
   }
-  const [words, names, others] = [nextList(), nextList(), nextList()]
-  const symbols = { tables: new SymbolTables(readSteps(table, contexts)), blocks }
-  const findNames = readNames(table, files)
+  const [words, identifiers, names, others] = [nextList(), nextList(), nextList(), nextList()]
   const read = (wanted: readonly Place[]) => readPlaces(pages, wanted)
   return {
     commit: commitPlace,
@@ -101,9 +95,16 @@ export function readIndex(packed: Uint8Array, pages: StoredFile, commit: string)
     words: {
       texts,
       blocks,
-      lookUp: (ranges, take) => lookUpWords(words, ranges, read, symbols, take),
+      lookUp: (kind, ranges, take) => lookUp(kind === 'words' ? words : identifiers, ranges, read, take),
     },
-    findDefinitions: (wanted) => findNames(names, wanted, read),
+    async findDefinitions(wanted) {
+      const found = new Map<string, DefinitionSite[]>()
+      const keys = [...wanted].map((name) => onlyKey(Buffer.from(name)))
+      await lookUp(names, keys, read, (key, value) =>
+        found.set(key.toString('utf8'), readSites(new ByteReader(value), files)),
+      )
+      return found
+    },
     async findOther(path) {
       let found: Place | undefined
       await lookUp(others, [onlyKey(Buffer.from(path))], read, (_, value) => {
@@ -126,4 +127,17 @@ function createPlaceReader(from: ByteReader): () => Place {
     if (offset < 0) throw new RangeError('The search index has a place before the beginning.')
     return { offset, length }
   }
+}
+
+/** Each: the number of a searchable file from 1 on, or 0 and a path; the line; how many lines, or 0. */
+function readSites(from: ByteReader, files: readonly SourceFile[]): DefinitionSite[] {
+  const sites: DefinitionSite[] = []
+  while (!from.isAtEnd()) {
+    const number = from.number()
+    const path = number === 0 ? from.text() : (files[number - 1]?.path ?? '')
+    const line = from.number()
+    const lines = from.number()
+    sites.push({ path, line, ...(lines === 0 ? {} : { end: line + lines - 1 }) })
+  }
+  return sites
 }

@@ -127,14 +127,6 @@ export function forEachPart(
   return size > 0 && bytes[size - 1] === 10 ? line - 1 : line
 }
 
-/** The parts that `forEachPart` finds in an identifier. */
-export function identifierParts(identifier: Uint8Array): Buffer[] {
-  const bytes = Buffer.concat([identifier, Buffer.alloc(1)])
-  const parts: Buffer[] = []
-  forEachPart(bytes, identifier.length, (from, to) => parts.push(bytes.subarray(from, to)))
-  return parts
-}
-
 /** Longer ones are encoded data. */
 const longestPart = 200
 

@@ -7,6 +7,7 @@ import { ByteReader, type ByteWriter, createWriter } from './bytes.js'
 export interface Page {
   /** Its first key. */
   first: Buffer
+  offset: number
   length: number
   digest: Buffer
 }
@@ -16,85 +17,54 @@ const pageBytes = 16_384
 const longestPage = 64_000_000
 const digestBytes = 16
 
-/** Several tables in one file. */
-export interface PageFile {
-  add(first: Uint8Array, bytes: Buffer): void
-  /** Ends a table: its pages. The next page begins another one in the same file. */
+export interface PageWriter {
+  /** Keys come in the order of their bytes. */
+  add(key: Uint8Array, value: Uint8Array): void
+  /** Ends the table of keys: its pages. The next key begins another table in the same file. */
   endTable(): Page[]
-  bytes(): Buffer
+  /** The file of all tables. */
+  file(): Buffer
 }
 
-export function createPageFile(): PageFile {
+/** Each entry: bytes shared with the key before, further bytes, these; bytes of the value, these. */
+export function createPageWriter(): PageWriter {
   const file: Buffer[] = []
+  const entries = createWriter()
   let pages: Page[] = []
+  let first: Buffer | undefined
+  let before: Uint8Array = new Uint8Array(0)
+  let offset = 0
+
+  const endPage = () => {
+    if (!first) return
+    const bytes = deflateRawSync(entries.take())
+    pages.push({ first, offset, length: bytes.length, digest: digestOf(bytes) })
+    file.push(bytes)
+    offset += bytes.length
+    first = undefined
+    before = new Uint8Array(0)
+  }
+
   return {
-    add(first, bytes) {
-      pages.push({ first: Buffer.from(first), length: bytes.length, digest: digestOf(bytes) })
-      file.push(bytes)
+    add(key, value) {
+      if (entries.length() > 0 && entries.length() + value.length > pageBytes) endPage()
+      first ??= Buffer.from(key)
+      let shared = 0
+      while (shared < key.length && key[shared] === before[shared]) shared++
+      entries.number(shared)
+      entries.number(key.length - shared)
+      entries.bytes(key.subarray(shared))
+      entries.number(value.length)
+      entries.bytes(value)
+      before = key
     },
     endTable() {
+      endPage()
       const ended = pages
       pages = []
       return ended
     },
-    bytes: () => Buffer.concat(file),
-  }
-}
-
-/** The keys of one page, in the order of their bytes: bytes shared with the key before, further bytes, these. */
-export function createKeyWriter() {
-  const keys = createWriter()
-  let first: Buffer | undefined
-  let before: Uint8Array = new Uint8Array(0)
-  return {
-    keys,
-    add(key: Uint8Array) {
-      first ??= Buffer.from(key)
-      let shared = 0
-      while (shared < key.length && key[shared] === before[shared]) shared++
-      keys.number(shared)
-      keys.number(key.length - shared)
-      keys.bytes(key.subarray(shared))
-      before = key
-    },
-    first: () => first,
-    /** Deflated, with the length before. Starts anew. */
-    take(): Buffer {
-      const deflated = deflateRawSync(keys.take(), { level: 9 })
-      keys.number(deflated.length)
-      first = undefined
-      before = new Uint8Array(0)
-      return Buffer.concat([keys.take(), deflated])
-    },
-  }
-}
-
-interface PageWriter {
-  /** Keys come in the order of their bytes. */
-  add(key: Uint8Array, value: Uint8Array): void
-  /** Ends the table. */
-  end(): Page[]
-}
-
-/** Pages of keys and of values, which are apart because both are smaller so. After each key stands how long its value is. */
-export function createPageWriter(file: PageFile): PageWriter {
-  const keys = createKeyWriter()
-  const values = createWriter()
-  const endPage = () => {
-    const first = keys.first()
-    if (first) file.add(first, Buffer.concat([keys.take(), deflateRawSync(values.take(), { level: 9 })]))
-  }
-  return {
-    add(key, value) {
-      if (keys.first() && keys.keys.length() + values.length() + value.length > pageBytes) endPage()
-      keys.add(key)
-      keys.keys.number(value.length)
-      values.bytes(value)
-    },
-    end() {
-      endPage()
-      return file.endTable()
-    },
+    file: () => Buffer.concat(file),
   }
 }
 
@@ -158,80 +128,22 @@ export interface KeyRange {
 export const onlyKey = (key: Uint8Array): KeyRange => ({ from: key, to: Buffer.concat([key, Buffer.alloc(1)]) })
 
 /** Called with an entry as it is stored. Bytes are valid during the call only, and a zero follows those of the key. */
-type TakeEntry = (key: Buffer, value: Buffer) => void
+export type TakeEntry = (key: Buffer, value: Buffer) => void
 
 /** Calls `take` with each entry whose key is in one of the ranges. `read` reads pages. */
-export function lookUp(list: PageList, ranges: readonly KeyRange[], read: ReadPages, take: TakeEntry): Promise<void> {
-  return forEachPage(list, ranges, read, (stored, _, wanted) => {
-    const { keys, body } = readKeys(stored)
-    const isWanted = rangesInOrder(wanted)
-    const values = new ByteReader(inflateRawSync(body, { maxOutputLength: longestPage }))
-    for (let key = keys.next(); key; key = keys.next()) {
-      const isNext = isWanted(key)
-      if (isNext === undefined) return
-      const length = keys.bytes.number()
-      if (isNext) take(key, values.bytes(length))
-      else values.skip(length)
-    }
-  })
-}
-
-export type ReadPages = (pages: readonly ListedPage[]) => Promise<Buffer[]>
-
-/** Calls `take` with each page that may have a key in one of the ranges, and with its first key. */
-export async function forEachPage(
+export async function lookUp(
   { bytes, pages }: PageList,
   ranges: readonly KeyRange[],
-  read: ReadPages,
-  take: (stored: Buffer, first: Buffer, wanted: readonly KeyRange[]) => void,
+  read: (pages: readonly ListedPage[]) => Promise<Buffer[]>,
+  take: TakeEntry,
 ): Promise<void> {
   const wanted = inOrderAndApart(ranges)
   const chosen = pagesFor({ bytes, pages }, wanted)
   for (const [at, stored] of (await read(chosen)).entries()) {
-    const { digestAt, firstKey } = chosen[at]!
+    const { digestAt } = chosen[at]!
     if (!digestOf(stored).equals(bytes.subarray(digestAt, digestAt + digestBytes)))
       throw new RangeError('A page of the search index is not the one that was sealed.')
-    take(stored, bytes.subarray(firstKey.from, firstKey.to), wanted)
-  }
-}
-
-/** For the keys of a page in their order: whether each is in a range, and undefined where no later one can be. */
-export function rangesInOrder(ranges: readonly KeyRange[]): (key: Buffer) => boolean | undefined {
-  let next = 0
-  return (key) => {
-    const whole = { from: 0, to: key.length }
-    while (next < ranges.length && compare(key, whole, ranges[next]!.to) >= 0) next++
-    return next === ranges.length ? undefined : compare(key, whole, ranges[next]!.from) >= 0
-  }
-}
-
-/** The keys at the beginning of a page, and what follows them. */
-export function readKeys(stored: Buffer): { keys: KeyReader; body: Buffer } {
-  const page = new ByteReader(stored)
-  const keys = new KeyReader(inflateRawSync(page.bytes(page.number()), { maxOutputLength: longestPage }))
-  return { keys, body: stored.subarray(page.at) }
-}
-
-/** Between two keys may stand what belongs to the first: see `bytes`. */
-class KeyReader {
-  readonly bytes: ByteReader
-  private key = Buffer.alloc(1_024)
-
-  constructor(bytes: Buffer) {
-    this.bytes = new ByteReader(bytes)
-  }
-
-  /** Valid until the next call; a zero follows it. Undefined behind the last one. */
-  next(): Buffer | undefined {
-    if (this.bytes.isAtEnd()) return undefined
-    const shared = this.bytes.number()
-    const more = this.bytes.number()
-    const end = shared + more
-    if (end >= this.key.length) this.key = Buffer.concat([this.key, Buffer.alloc(Math.min(end, longestPage) + 1)])
-    const from = this.bytes.skip(more)
-    for (let at = 0; at < more; at++) this.key[shared + at] = this.bytes.all[from + at]!
-    this.key[end] = 0
-    return this.key.subarray(0, end)
+    readPage(stored, wanted, take)
   }
 }
 
@@ -255,6 +167,30 @@ function pagesFor({ bytes, pages }: PageList, ranges: readonly KeyRange[]): List
     const following = pages[index + 1]
     return range && (!following || compare(bytes, following.firstKey, range.from) > 0)
   })
+}
+
+function readPage(stored: Buffer, ranges: readonly KeyRange[], take: TakeEntry): void {
+  const entries = new ByteReader(inflateRawSync(stored, { maxOutputLength: longestPage }))
+  let key = Buffer.alloc(1_024)
+  let next = 0
+  while (!entries.isAtEnd()) {
+    const shared = entries.number()
+    const more = entries.number()
+    const end = shared + more
+    if (end >= key.length) key = Buffer.concat([key, Buffer.alloc(Math.min(end, longestPage) + 1)])
+    const from = entries.skip(more)
+    for (let at = 0; at < more; at++) key[shared + at] = entries.all[from + at]!
+    const length = entries.number()
+    const whole = { from: 0, to: end }
+    while (next < ranges.length && compare(key, whole, ranges[next]!.to) >= 0) next++
+    const range = ranges[next]
+    if (!range) return
+    if (compare(key, whole, range.from) < 0) entries.skip(length)
+    else {
+      key[end] = 0
+      take(key.subarray(0, end), entries.bytes(length))
+    }
+  }
 }
 
 /** Keys are short and mostly differ early, so a call of `Buffer.compare` would take longer. */

@@ -1,26 +1,18 @@
 // Counts in which blocks of 32 lines each word stands, with numbers only, because a repository has hundreds of thousands of words.
-import { randomInt } from 'node:crypto'
-import type { Places } from './word-places.js'
+import { createHash, randomInt } from 'node:crypto'
+import type { PageWriter } from './sorted-pages.js'
 
-export interface WordTable {
+interface WordTable {
   /** Blocks come in their order. `whole`: the word is a whole identifier, as it is written. */
   add(bytes: Uint8Array, from: number, to: number, block: number, whole: boolean): void
-  /** How many words there are. Each has a number below it. */
-  count(): number
-  /** The number of a word; -1 for one that is not there. */
-  numberOf(bytes: Uint8Array, from: number, to: number): number
-  textOf(word: number): Buffer
-  /** How many blocks have the word as a part of an identifier. No block can be added any more. */
-  blocksWithPart(word: number): number
-  /** Fills in the places of a word. */
-  read(word: number, into: Places): void
+  /**
+   * Each word with its places. A place is a block: four times the distance to the one before, plus 0 for a word that stands there once and whole, 1 for
+   * once as a part, 2 where the number of times follows, all of them whole, and 3 where both numbers follow.
+   */
+  write(to: PageWriter): void
 }
 
-/**
- * Bytes of a word's places come in cells of one pool: twelve bytes, and where the next cell is. A place is a block: four times the distance to the one
- * before, plus 0 for a word that stands there once and whole, 1 for once as a part, 2 where the number of times follows, all of them whole, and 3 where
- * both numbers follow.
- */
+/** Bytes of a word's places come in cells of one pool: twelve bytes, and where the next cell is. */
 const cell = { data: 12, size: 16 }
 
 function larger<T extends Int32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>>(array: T): T {
@@ -34,7 +26,7 @@ const seed = randomInt(1 << 30)
 const mostTries = 200
 
 /** Words are found by their hash. Numbers only are kept for each word, because a repository has hundreds of thousands. */
-export function createWordTable({ ignoreCase }: { ignoreCase: boolean }): WordTable {
+export function createWordTable({ ignoreCase, hashed }: { ignoreCase: boolean; hashed: boolean }): WordTable {
   const spelled = ignoreCase ? lowered : (byte: number) => byte
   let slots = new Int32Array(1 << 17).fill(-1)
   let room = 1 << 15
@@ -48,15 +40,12 @@ export function createWordTable({ ignoreCase }: { ignoreCase: boolean }): WordTa
   let times = new Int32Array(room)
   let wholes = new Int32Array(room)
   let written = new Int32Array(room)
-  let withPart = new Int32Array(room)
   /** Blocks before the first one are counted from -1. */
   let previous = new Int32Array(room)
   let text = Buffer.allocUnsafeSlow(1 << 18)
   let textFilled = 0
   let pool = Buffer.alloc(1 << 20)
   let poolFilled = 0
-  /** The bytes of one word's places. */
-  let gathered = Buffer.alloc(1 << 10)
 
   const growWords = () => {
     room *= 2
@@ -69,7 +58,6 @@ export function createWordTable({ ignoreCase }: { ignoreCase: boolean }): WordTa
     times = larger(times)
     wholes = larger(wholes)
     written = larger(written)
-    withPart = larger(withPart)
     previous = larger(previous)
     slots = new Int32Array(slots.length * 2).fill(-1)
     for (let word = 0; word < count; word++) {
@@ -108,28 +96,14 @@ export function createWordTable({ ignoreCase }: { ignoreCase: boolean }): WordTa
   }
 
   const closeBlock = (word: number) => {
+    const distance = last[word]! - previous[word]! - 1
     const often = times[word]!
     const whole = wholes[word]!
-    if (often === 0) return
     const kind = often === 1 ? 1 - whole : often === whole ? 2 : 3
-    appendNumber(word, (last[word]! - previous[word]! - 1) * 4 + kind)
+    appendNumber(word, distance * 4 + kind)
     if (kind > 1) appendNumber(word, often)
     if (kind > 2) appendNumber(word, whole)
-    if (whole < often) withPart[word]!++
     previous[word] = last[word]!
-    times[word] = 0
-    wholes[word] = 0
-  }
-
-  /** -1 for a word that has no room among those of nearly its hash. */
-  const slotFor = (bytes: Uint8Array, from: number, to: number, hash: number): number => {
-    let slot = slotOf(hash)
-    for (let tries = 0; slots[slot] !== -1; slot = (slot + 1) & (slots.length - 1)) {
-      if (++tries > mostTries) return -1
-      const word = slots[slot]!
-      if (hashes[word] === hash && lengths[word] === to - from && isEqual(word, bytes, from)) return slot
-    }
-    return slot
   }
 
   const hashOf = (bytes: Uint8Array, from: number, to: number) => {
@@ -141,9 +115,12 @@ export function createWordTable({ ignoreCase }: { ignoreCase: boolean }): WordTa
   /** -1 for a word that has no room among those of nearly its hash. */
   const find = (bytes: Uint8Array, from: number, to: number): number => {
     const hash = hashOf(bytes, from, to)
-    const slot = slotFor(bytes, from, to, hash)
-    if (slot < 0) return -1
-    if (slots[slot] !== -1) return slots[slot]!
+    let slot = slotOf(hash)
+    for (let tries = 0; slots[slot] !== -1; slot = (slot + 1) & (slots.length - 1)) {
+      if (++tries > mostTries) return -1
+      const word = slots[slot]!
+      if (hashes[word] === hash && lengths[word] === to - from && isEqual(word, bytes, from)) return word
+    }
     if (count === room) {
       growWords()
       return find(bytes, from, to)
@@ -165,61 +142,49 @@ export function createWordTable({ ignoreCase }: { ignoreCase: boolean }): WordTa
     return true
   }
 
-  const gather = (word: number) => {
-    const size = written[word]!
-    if (gathered.length < size) gathered = Buffer.alloc(size * 2)
-    let from = heads[word]!
-    for (let at = 0; at < size; at += cell.data) {
-      pool.copy(gathered, at, from, from + Math.min(size - at, cell.data))
-      from = pool.readInt32LE(from + cell.data)
-    }
-    return size
-  }
+  const textOf = (word: number) => text.subarray(starts[word], starts[word]! + lengths[word]!)
 
   return {
     add(bytes, from, to, block, whole) {
       const word = find(bytes, from, to)
       if (word < 0) return
-      if (last[word] !== block) closeBlock(word)
-      last[word] = block
+      if (last[word] !== block) {
+        if (last[word] !== -1) closeBlock(word)
+        last[word] = block
+        times[word] = 0
+        wholes[word] = 0
+      }
       times[word]!++
       if (whole) wholes[word]!++
     },
-    count: () => count,
-    numberOf(bytes, from, to) {
-      const slot = slotFor(bytes, from, to, hashOf(bytes, from, to))
-      return slot < 0 ? -1 : slots[slot]!
-    },
-    textOf: (word) => text.subarray(starts[word], starts[word]! + lengths[word]!),
-    blocksWithPart(word) {
-      closeBlock(word)
-      return withPart[word]!
-    },
-    read(word, into) {
-      closeBlock(word)
-      const size = gather(word)
-      let at = 0
-      const next = () => {
-        let value = 0
-        for (let shift = 0; ; shift += 7) {
-          const byte = gathered[at++]!
-          value |= (byte & 127) << shift
-          if (byte < 128) return value
-        }
+    write(to) {
+      if (hashed) {
+        text = Buffer.concat(Array.from({ length: count }, (_, word) => hashedKey(textOf(word))))
+        for (let word = 0; word < count; word++) starts[word] = word * keyBytes
+        lengths.fill(keyBytes)
       }
-      let block = -1
-      for (into.count = 0; at < size; into.count++) {
-        into.reserve(into.count + 1)
-        const distanceAndKind = next()
-        const kind = distanceAndKind & 3
-        block += (distanceAndKind >>> 2) + 1
-        into.blocks[into.count] = block
-        into.times[into.count] = kind < 2 ? 1 : next()
-        into.wholes[into.count] = kind === 3 ? next() : kind === 1 ? 0 : into.times[into.count]!
+      const order = Uint32Array.from({ length: count }, (_, word) => word)
+      const endOf = (word: number) => starts[word]! + lengths[word]!
+      order.sort((a, b) => text.compare(text, starts[b], endOf(b), starts[a], endOf(a)))
+      for (const word of order) {
+        closeBlock(word)
+        const places = Buffer.allocUnsafe(written[word]!)
+        let from = heads[word]!
+        for (let at = 0; at < places.length; at += cell.data) {
+          pool.copy(places, at, from, from + Math.min(places.length - at, cell.data))
+          from = pool.readInt32LE(from + cell.data)
+        }
+        to.add(textOf(word), places)
       }
     },
   }
 }
+
+const keyBytes = 4
+
+/** Stands for a whole identifier. An identifier may be a credential that was committed, which no file beside the clone may have. */
+export const hashedKey = (identifier: Uint8Array): Buffer =>
+  createHash('sha256').update(identifier).digest().subarray(0, keyBytes)
 
 /** The last step of MurmurHash3: words that differ in one byte have slots far from one another, so that short words do not take a row of slots. */
 function mixed(hash: number): number {

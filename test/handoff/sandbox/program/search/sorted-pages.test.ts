@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ByteReader, createWriter } from '../../../../../src/handoff/sandbox/program/search/bytes.js'
 import {
-  createPageFile,
   createPageWriter,
   type KeyRange,
   lookUp,
@@ -13,13 +12,12 @@ import {
 } from '../../../../../src/handoff/sandbox/program/search/sorted-pages.js'
 
 function write(keys: readonly string[], valueBytes: number) {
-  const file = createPageFile()
-  const writer = createPageWriter(file)
+  const writer = createPageWriter()
   const sorted = [...new Set(keys)].map((key) => Buffer.from(key)).sort(Buffer.compare)
   for (const key of sorted) writer.add(key, Buffer.concat([key, Buffer.alloc(valueBytes, 7)]))
   const list = createWriter()
-  writePageList(list, writer.end())
-  return { sorted, file: file.bytes(), list: readPageList(new ByteReader(list.take()), 0) }
+  writePageList(list, writer.endTable())
+  return { sorted, file: writer.file(), list: readPageList(new ByteReader(list.take()), 0) }
 }
 
 async function read({ file, list }: ReturnType<typeof write>, ranges: readonly KeyRange[]) {
