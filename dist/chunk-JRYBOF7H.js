@@ -1,0 +1,2 @@
+import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
+import{a as t,c as d,d as s,h as a,l as i,q as m}from"./chunk-KHHE3U6X.js";import{a as r}from"./chunk-YKBBMY7I.js";var p=5*6e4,c=15*6e4,v=r(({removedAt:o},e)=>e-Date.parse(o)<c,"isYoung"),u=m({version:i(1),removed:s(200),removedAt:a});function b(o){let e=d(new TextDecoder().decode(o));if(e?.removed!==void 0)try{return u(e,"")}catch(n){if(n instanceof t)return;throw n}}r(b,"readTombstone");export{v as a,b};

@@ -1,0 +1,2 @@
+import{createRequire as handoffRequire}from'node:module';const require=handoffRequire(import.meta.url);
+import{a,b,c,d}from"./chunk-QLAL5O6J.js";import"./chunk-KKMMPXH7.js";import"./chunk-SH4MFMA5.js";import"./chunk-NFFH6GYV.js";import"./chunk-GO4HL74C.js";import"./chunk-JRYBOF7H.js";import"./chunk-ITT3254R.js";import"./chunk-KHHE3U6X.js";import"./chunk-3R64ZEPI.js";import"./chunk-BP7M5CTC.js";import"./chunk-YKBBMY7I.js";export{d as findByRecord,a as seal,b as writeOnce,c as writePointer};
