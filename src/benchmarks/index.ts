@@ -20,6 +20,7 @@ const known = [
   'ripples',
 ] as const
 type Part = (typeof known)[number]
+const needRepositories: readonly Part[] = ['survey', 'index', 'find', 'history', 'ripples']
 
 const command = {
   name: 'bench',
@@ -91,7 +92,8 @@ async function bench({ values, positionals }: Given<typeof command.options>): Pr
   if (wanted('page')) await (await import('./page.js')).benchPage()
   if (wanted('reach')) await (await import('./reach.js')).benchReach()
   if (repositories.length === 0) {
-    process.stdout.write('The survey, the index, the search and the history need repositories: --repositories DIR.\n')
+    const left = needRepositories.filter(wanted)
+    if (left.length > 0) process.stdout.write(`Not measured without --repositories DIR: ${left.join(', ')}.\n`)
     return
   }
   if (wanted('survey')) await (await import('./survey-speed.js')).benchSurvey(repositories, values.repomix === true)
