@@ -49,7 +49,7 @@ async function countedBy(work: () => Promise<unknown>) {
     ofDrive!.filter((request) => serviceOf('drive9', request) === service && !isByMount(request))
   return {
     host: linesOf('drive', byService('drive')),
-    inside: linesOf('inside', byService('inside')),
+    inside: linesOf('inside', uploadsOf(byService('inside'))),
     sandboxes: linesOf('sandboxes', ofSandboxes!),
     model: ofModel!.length,
     sent: byService('inside').filter(({ method }) => method === 'PUT'),
@@ -58,6 +58,18 @@ async function countedBy(work: () => Promise<unknown>) {
 
 /** The mount may read back what it has just uploaded. */
 const isByMount = ({ method, path }: RecordedRequest) => method === 'GET' && /\/stage\/(analysis|project)\//.test(path)
+
+/** The mount uploads a file before or after its rename, as it comes: before it, each has the name that it gets. */
+function uploadsOf(requests: RecordedRequest[]): RecordedRequest[] {
+  const isRename = ({ method, path }: RecordedRequest) => method === 'POST' && path.endsWith('?rename=1')
+  const names = requests.filter(isRename).map(({ path }) => path.replace('?rename=1', ''))
+  return requests
+    .filter((request) => !isRename(request))
+    .map((request) => {
+      const isEarly = request.method === 'PUT' && /\/\.handoff-\d+$/.test(request.path)
+      return isEarly ? { ...request, path: names.shift() ?? request.path } : request
+    })
+}
 
 /** Each call once, with how often it was made. */
 function linesOf(cloud: CloudName, requests: RecordedRequest[]): string[] {
