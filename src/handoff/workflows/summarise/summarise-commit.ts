@@ -266,15 +266,12 @@ async function useOtherRun(
   place: Layout,
   signal: AbortSignal,
 ): Promise<SummariseResult> {
-  const sealed = await readSealed(context.ports.drive, place, request.commit.sha, signal)
+  const check = (handoff: Handoff) => requireSameRepository(request.commit, handoff)
+  const sealed = await findSealed(context.ports, place, request.commit.sha, signal, { check })
   if (!sealed)
-    throw new HandoffError(
-      'conflict',
-      'Another attempt at this commit finished first, and its run was removed since.',
-      {
-        next: 'Try again.',
-      },
-    )
+    throw new HandoffError('conflict', 'Another attempt at this commit finished first, and its run is being removed.', {
+      next: 'Try again.',
+    })
   requireSameRepository(request.commit, sealed.handoff)
   return reuseRun(request, context, place, sealed, signal)
 }

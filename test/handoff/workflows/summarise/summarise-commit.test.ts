@@ -195,6 +195,35 @@ test('of attempts that race for one commit one wins, and the others return its r
   expect(storedBelow(place.runs).filter((path) => path.endsWith('.git.tar'))).toHaveLength(3)
 })
 
+test('an attempt that comes second finds a run although the first one’s pointer is deleted then', async () => {
+  const { commit, place, summarise: first } = makePlace()
+  const { run: earlier } = await first()
+  const { drive } = stack.clouds
+  const path = place.pointer(repository.head)
+  const pointer = drive.readFile(path)!
+  // The second attempt knows nothing of it until it writes the pointer.
+  drive.remove(path)
+  drive.remove(place.sealNote(earlier))
+  const { ports } = stack.context
+  let writes = 0
+  const late: typeof ports.drive = {
+    ...ports.drive,
+    async write(to, ...given) {
+      if (to === path && writes++ === 0) drive.write(path, pointer)
+      return ports.drive.write(to, ...given)
+    },
+    async read(from, options) {
+      const bytes = await ports.drive.read(from, options)
+      if (writes === 1 && from.includes(earlier)) drive.remove(path)
+      return bytes
+    },
+  }
+  const context = { ...stack.context, ports: { ...ports, drive: late } }
+  const second = await summarise({ commit, attempt: 'second' }, context, never)
+  expect(second.run).toMatch(/-second$/)
+  expect(JSON.parse(drive.readFile(path)!.toString())).toMatchObject({ run: second.run })
+})
+
 test('steps are reported in the order of the story', async () => {
   await makePlace().summarise()
   const order = steps(stack.events)
