@@ -4,7 +4,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Rule } from '../../src/emulators/faulty-server.js'
-import type { LocalModel } from '../../src/emulators/model/server.js'
 import { systemClock } from '../../src/handoff/clients/system-clock.js'
 import { isHandoffError } from '../../src/handoff/domain/errors.js'
 import { artifact, type RunId } from '../../src/handoff/domain/run.js'
@@ -298,8 +297,8 @@ test.each<[string, Rule]>([
     { method: 'DELETE', path: /\/v1\/tokens\//, fault: { kind: 'answer', status: 403, body: '{"error":"no"}' } },
   ],
 ])('an answer of the model is stored and returned, though %s; its sandbox is gone by then', async (_what, rule) => {
-  const place = lay('octo/reported')
-  const { drive, model, sandboxes } = stack.clouds
+  const place = lay(`octo/reported-${rule.method?.toLowerCase()}`)
+  const { drive, sandboxes } = stack.clouds
   const slowEnd = sandboxes.rule({
     method: 'DELETE',
     path: /\/sandboxes\//,
@@ -307,15 +306,15 @@ test.each<[string, Rule]>([
   })
   const takeBack = drive.rule(rule)
   await using process = await stack.process({ patient: true })
-  const [before, machines] = [completions(model).length, sandboxes.sandboxes.length]
   const reported = await answerQuestion(place.ask(process, exactQuestion), process.context, never).finally(takeBack)
   slowEnd()
-  expect(sandboxes.sandboxes.slice(machines).map(({ state }) => state)).toEqual(['gone'])
+  const machines = sandboxes.sandboxes.filter(({ metadata }) => metadata['directory'] === place.directory)
+  expect(machines.map(({ state }) => state)).toEqual(['gone'])
   expect(sameAsKept(place, reported)).toEqual([])
   expect(await answerQuestion(place.ask(process, exactQuestion), process.context, never)).toMatchObject({
     reused: true,
   })
-  expect(completions(model).length - before).toBe(1)
+  expect(completions(process)).toBe(1)
   drive.remove(place.layout.repository)
 })
 
@@ -366,8 +365,11 @@ test('a question whose caller disconnects before the first word costs its input'
   await leaveWhenSaid(0)
 })
 
-/** Without the requests that look whether key and model are right. */
-const completions = (model: LocalModel) => model.requests.filter(({ path }) => path.endsWith('/completions'))
+/** What the model was asked by one process. A late request of an earlier test may come meanwhile. */
+const completions = ({ proxy }: TestProcess) =>
+  stack.clouds.model.requests.filter(
+    ({ path, headers }) => path.endsWith('/completions') && headers.host === new URL(proxy.url.model).host,
+  ).length
 
 /** Asks, leaves when the model has said so many letters and stands still, and waits until that is charged. */
 async function leaveWhenSaid(letters: number): Promise<void> {
@@ -375,7 +377,6 @@ async function leaveWhenSaid(letters: number): Promise<void> {
   const { drive, model } = stack.clouds
   await using process = await stack.process({ patient: true })
   const before = tokensOf(drive)
-  const asked = completions(model).length
   let begun = false
   process.context.ports.emit = ({ type }) => {
     begun ||= type === 'model-text'
@@ -387,7 +388,7 @@ async function leaveWhenSaid(letters: number): Promise<void> {
     () => 'answered',
     () => 'left',
   )
-  await until('it was asked', () => (letters > 0 ? begun : completions(model).length > asked))
+  await until('it was asked', () => (letters > 0 ? begun : completions(process) > 0))
   leave.abort()
   expect(await ended).toBe('left')
   takeBack()
