@@ -19,7 +19,8 @@ export async function benchIndex(repositories: readonly string[]): Promise<void>
     const limits = { textBytes: 1_000, include: [], exclude: [] }
     const { outline } = await survey({ gitDirectory: directory, commit, limits })
     const stored = await storeCommit(directory, commit, outline)
-    const { words } = openStored(stored, commit).source.corpus
+    const { source } = await openStored(stored, commit)
+    const { words } = source.corpus
     if (!('texts' in words)) throw new Error(`The index of ${repository} has no words.`)
     const text = words.texts.reduce((sum, { file }) => sum + file.size, 0)
     const bytes = stored.table.length + stored.pages.length

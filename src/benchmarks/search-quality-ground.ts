@@ -48,7 +48,8 @@ export async function openGround(
   const { stdout } = await execute('git', ['-C', gitDirectory, 'rev-parse', '--verify', `${prefix}^{commit}`])
   const commit = stdout.trim()
   const stored = await storeCommit(gitDirectory, commit, await outlineOf(gitDirectory, commit, cache))
-  const ground = { gitDirectory, commit, source: openStored(stored, commit).source }
+  const { source } = await openStored(stored, commit)
+  const ground = { gitDirectory, commit, source }
   last = { key, ground }
   return ground
 }

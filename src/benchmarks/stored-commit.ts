@@ -42,10 +42,10 @@ export async function storeCommit(repository: string, commit: string, outline: O
 }
 
 /** `read` has the ranges of the tar that were read. */
-export function openStored(
+export async function openStored(
   { table, pages, tar }: StoredCommit,
   commit: string,
-): { source: CommitSource; read: Place[] } {
+): Promise<{ source: CommitSource; read: Place[] }> {
   const read: Place[] = []
   const rangesOf = (bytes: Buffer, note?: Place[]): StoredFile => ({
     async read(place) {
@@ -53,5 +53,5 @@ export function openStored(
       return bytes.subarray(place.offset, place.offset + place.length)
     },
   })
-  return { source: openStoredSource({ table, pages: rangesOf(pages), tar: rangesOf(tar, read) }, commit), read }
+  return { source: await openStoredSource({ table, pages: rangesOf(pages), tar: rangesOf(tar, read) }, commit), read }
 }

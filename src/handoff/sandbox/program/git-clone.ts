@@ -128,19 +128,26 @@ function branchName(ref: string | undefined): string {
 
 export const tarOf = (work: string, repositoryName: string) => join(work, `${repositoryName}.git.tar`)
 
+/** While a tag points to the commit, git packs all trees before all files. Otherwise each directory stands before its files. */
+const packingTag = 'refs/tags/handoff-packing'
+
 /**
- * Makes the tar. In it is one pack without deltas, so that each object can be read alone. The same commit gives the same names, owners and times; only
- * git's own files may differ.
+ * Makes the tar. In it is one pack without deltas, so that each object can be read alone, and the trees stand together, so that many are one range. The
+ * same commit gives the same names, owners and times; only git's own files may differ.
  */
 export async function pack(work: string, repositoryName: string, account: Account | undefined): Promise<string> {
   const name = `${repositoryName}.git`
   const tar = tarOf(work, repositoryName)
   const options = account ? { account } : {}
-  const repack = ['-C', join(work, name), 'repack', '-a', '-d', '-f', '--window=0', '--quiet']
-  await requireSuccess(
-    runCommand('git', [...gitOptions, ...repack], work, { ...options, environment: localGitEnvironment }),
-    'git could not pack the clone',
-  )
+  const environment = localGitEnvironment
+  const git = (...words: string[]) =>
+    requireSuccess(
+      runCommand('git', [...gitOptions, '-C', join(work, name), ...words], work, { ...options, environment }),
+      'git could not pack the clone',
+    )
+  await git('update-ref', packingTag, 'HEAD')
+  await git('repack', '-a', '-d', '-f', '--window=0', '--quiet')
+  await git('update-ref', '-d', packingTag)
   const args = [
     '--sort=name',
     '--owner=0',

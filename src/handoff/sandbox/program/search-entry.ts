@@ -18,7 +18,7 @@ import { openRunFiles, readSealed } from './run-files.js'
 import type { CommitSource } from './search/commit-source.js'
 import { answerRequests, type FollowUpResult } from './search/follow-up.js'
 import { openGitSource } from './search/git-source.js'
-import { findInCorpus, type SearchResult } from './search/index.js'
+import { findInCorpus, type SearchResult, wantedKeys } from './search/index.js'
 import { openStoredSource } from './search/stored-source.js'
 import { untrustedAccount } from './spawn.js'
 import { runChild, untilReady } from './untrusted-child.js'
@@ -88,10 +88,12 @@ async function searchStored(
     Promise.all([isFirst ? read(artifact.summary) : undefined, isFirst ? read(artifact.summaryRecord) : undefined]),
   )
   const ranges = { pages: files.open(pages), tar: files.open(tar) }
+  // Found while the table comes.
+  const wanted = isFirst ? wantedKeys(task.search) : undefined
   const packed = (task.again && (await readSealed(kept, table))) || (await files.read(table))
   // For the next round, which can also do without.
   awaitedLater(writeFile(kept, packed))
-  const source = openStoredSource({ table: packed, ...ranges }, task.commit)
+  const source = await openStoredSource({ table: packed, ...ranges }, task.commit, wanted)
   return await search(source, task, async () => {
     const [summary, record] = await reading
     return { summary: summary?.toString('utf8') ?? '', words: record ? decodeSummaryRecord(record).words : [] }

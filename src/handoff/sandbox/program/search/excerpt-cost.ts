@@ -21,16 +21,16 @@ export function fitExcerpts(excerpts: readonly Excerpt[], tokens: number): Excer
   const fitting: Excerpt[] = []
   let room = tokens
   for (const excerpt of excerpts) {
-    const fit = fitExcerpt(excerpt, room)
+    const cost = excerptCost(excerpt)
+    const fit = cost <= room ? excerpt : beginningThatFits(excerpt, room)
     if (!fit) continue
     fitting.push(fit)
-    room -= excerptCost(fit)
+    room -= fit === excerpt ? cost : excerptCost(fit)
   }
   return fitting
 }
 
-function fitExcerpt(excerpt: Excerpt, room: number): Excerpt | undefined {
-  if (excerptCost(excerpt) <= room) return excerpt
+function beginningThatFits(excerpt: Excerpt, room: number): Excerpt | undefined {
   const numbers = excerpt.lines.map((_, index) => index + 1)
   const count = linesThatFit(excerpt.lines, numbers, room - frameCost(excerpt.path), excerpt.from - 1)
   return count === 0 ? undefined : { ...excerpt, lines: excerpt.lines.slice(0, count) }

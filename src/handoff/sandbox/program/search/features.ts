@@ -97,11 +97,14 @@ function importedShare({ from, to, structure }: RankedFile, { hits, meanings, fi
 
 const ambiguous = 12
 
-/** Files that define names of the question: a name in code style, or a capitalised word. */
+/** Names in code style, and capitalised words. */
+export const codeNames = (question: string): ReadonlySet<string> =>
+  new Set(question.match(/[A-Za-z_]\w{2,100}/g)?.filter((name) => /_|[a-z][A-Z]|^[A-Z][a-z]/.test(name)))
+
+/** Files that define names of the question. */
 export async function findDefined(question: string, findDefinitions: FindDefinitions): Promise<Map<string, number>> {
-  const names = new Set(question.match(/[A-Za-z_]\w{2,100}/g)?.filter((name) => /_|[a-z][A-Z]|^[A-Z][a-z]/.test(name)))
   const defined = new Map<string, number>()
-  for (const [, sites] of await findDefinitions(names)) {
+  for (const [, sites] of await findDefinitions(codeNames(question))) {
     const paths = new Set(sites.map(({ path }) => path))
     if (paths.size > ambiguous) continue
     for (const path of paths) defined.set(path, (defined.get(path) ?? 0) + 1 / paths.size)

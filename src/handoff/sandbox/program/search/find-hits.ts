@@ -26,17 +26,10 @@ interface IndexHits {
 /** The hits of the question's words in all files. */
 export async function findHits(index: WordIndex, query: Query, scanner: WordScanner): Promise<IndexHits> {
   const found = createHitList(index)
-  const identifiers = countableIdentifiers(query, scanner)
-  const plain = new Map([...identifiers].filter(([name]) => isPlainWord(Buffer.from(name), 0, name.length)))
-  const others = new Map(
-    [...identifiers].flatMap(([name, number]) =>
-      plain.has(name) ? [] : [[hashedKey(Buffer.from(name, 'latin1')).toString('latin1'), number]],
-    ),
-  )
-  const rangesOf = (keys: ReadonlyMap<string, number>) =>
-    [...keys.keys()].map((key) => onlyKey(Buffer.from(key, 'latin1')))
+  const { plain, hashed } = countableIdentifiers(query, scanner)
+  const { words, identifiers } = keysOfQuery(query, scanner)
   await Promise.all([
-    index.lookUp('words', [...wantedRanges(query), ...rangesOf(plain)], (word, places) => {
+    index.lookUp('words', words, (word, places) => {
       const meaning = scanner.numberOf(word)
       const identifier = plain.get(word.toString('latin1'))
       if (meaning === 0 && identifier === undefined) return
@@ -45,17 +38,29 @@ export async function findHits(index: WordIndex, query: Query, scanner: WordScan
         if (identifier !== undefined) found.add(block, identifier, whole)
       })
     }),
-    index.lookUp('identifiers', rangesOf(others), (key, places) => {
-      const identifier = others.get(key.toString('latin1'))
+    index.lookUp('identifiers', identifiers, (key, places) => {
+      const identifier = hashed.get(key.toString('latin1'))
       if (identifier !== undefined) forEachPlace(index, places, (block, times) => found.add(block, identifier, times))
     }),
   ])
   return found.inOrder()
 }
 
-/** The whole identifiers of the question that a scan would count, each with the index of its meaning: one of their parts is a word of the question. */
-function countableIdentifiers(query: Query, scanner: WordScanner): Map<string, number> {
-  const found = new Map<string, number>()
+/** Under which keys the words and identifiers of a question stand. */
+export function keysOfQuery(query: Query, scanner: WordScanner): { words: KeyRange[]; identifiers: KeyRange[] } {
+  const { plain, hashed } = countableIdentifiers(query, scanner)
+  const rangesOf = (keys: ReadonlyMap<string, number>) =>
+    [...keys.keys()].map((key) => onlyKey(Buffer.from(key, 'latin1')))
+  return { words: [...wantedRanges(query), ...rangesOf(plain)], identifiers: rangesOf(hashed) }
+}
+
+/**
+ * The whole identifiers of the question that a scan would count, each with the index of its meaning: one of their parts is a word of the question. Plain
+ * words stand among the words, all others under their hash.
+ */
+function countableIdentifiers(query: Query, scanner: WordScanner) {
+  const plain = new Map<string, number>()
+  const hashed = new Map<string, number>()
   for (const [name, concept] of query.identifiers) {
     const bytes = Buffer.from(`${name}\n\0`)
     const from = scanner.hitCount
@@ -63,9 +68,11 @@ function countableIdentifiers(query: Query, scanner: WordScanner): Map<string, n
     const numbers = [...scanner.hits.subarray(from, scanner.hitCount)].map((hit) => hit & meaningMask)
     scanner.hitCount = from
     const own = numbers.find((number) => scanner.meanings[number]!.join() === `${concept},1`)
-    if (own !== undefined) found.set(name, own)
+    if (own === undefined) continue
+    if (isPlainWord(Buffer.from(name), 0, name.length)) plain.set(name, own)
+    else hashed.set(hashedKey(Buffer.from(name, 'latin1')).toString('latin1'), own)
   }
-  return found
+  return { plain, hashed }
 }
 
 /** A place: see word-table.ts. */

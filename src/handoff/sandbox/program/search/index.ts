@@ -7,16 +7,18 @@ import type { Outline } from '../../../domain/survey.js'
 import { awaitedLater } from '../../../util/abort.js'
 import { type Corpus, openCorpus } from './corpus.js'
 import { definitionsIn, type FindDefinitions } from './definition-sites.js'
-import { describeFiles, findDefined, scoreOf } from './features.js'
+import { codeNames, describeFiles, findDefined, scoreOf } from './features.js'
 import { cardsOf } from './file-cards.js'
+import { keysOfQuery } from './find-hits.js'
 import { addNamedCandidates, boostNamedRegions, extractNamedFiles, overviewFiles } from './named-files.js'
 import { parseQuestion, type Query } from './query.js'
 import { type Shape, shapeOf } from './question-shape.js'
 import { emptyScore, type FileScore, type SearchStats, scoreFiles, selectCandidates } from './rank-files.js'
 import { type RankedFile, rankCandidates } from './rank-regions.js'
 import { type FileWeights, sizes, tables, weights } from './ranking-weights.js'
+import { keysOfNames, type WantedKeys } from './read-index.js'
 import { findRelations, type Relations } from './relations.js'
-import { meaningMask } from './scan-words.js'
+import { createWordScanner, meaningMask } from './scan-words.js'
 import { selectExcerpts } from './select-excerpts.js'
 import type { SourceFile } from './source-files.js'
 import { questionWords } from './stop-words.js'
@@ -79,13 +81,22 @@ export async function findInCorpus(corpus: Corpus, options: FindOptions): Promis
   }
 }
 
+/** What the ranking of files looks up, but for the words that the question shares with a path of the commit. */
+export function wantedKeys(search: Search): WantedKeys {
+  const query = parseQuestion(search.question.slice(0, longestQuestion), search, shapeOf(search.question))
+  const names = keysOfNames(codeNames(search.question))
+  return { ...keysOfQuery(query, createWordScanner(query)), names }
+}
+
+const longestQuestion = 8_000
+
 /** Ranks files by their own words, then by how they relate to the best of them. */
 export async function rankFiles(
   corpus: Corpus,
   { search, summary = '', words = [], findDefinitions, weights: byShape = tables }: FindOptions,
 ): Promise<Ranking> {
   const shape = shapeOf(search.question)
-  const { text, named: mentioned } = extractNamedFiles(search.question.slice(0, 8_000), corpus.files)
+  const { text, named: mentioned } = extractNamedFiles(search.question.slice(0, longestQuestion), corpus.files)
   const query = parseQuestion(text, search, shape)
   const overview = query.isGeneral
     ? overviewFiles(corpus.files, 1)

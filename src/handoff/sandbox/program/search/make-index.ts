@@ -1,8 +1,8 @@
 // Makes the index of a commit for the search, in two files. The table is small and read whole: all directories and searchable files with the places of
 // their objects in the stored tar, and the list of pages. The pages are read one by one: which words and identifiers stand in which blocks of 32
-// lines, where names are defined, who imports whom, and the files that are not searched.
+// lines, where names are defined, and the files that are not searched.
 //
-//   table   gzip of: a line of JSON; the commit's place; directories; files; the pages of words, identifiers, names, imports and other files
+//   table   gzip of: a line of JSON; the pages of words, identifiers, names and other files; the commit's place; directories; files
 //   pages   see sorted-pages.ts
 import { gzipSync } from 'node:zlib'
 import type { Outline } from '../../../domain/survey.js'
@@ -58,6 +58,7 @@ export async function makeIndex({
   const head = { version: indexVersion, commit, kinds, grammars, unsearched: corpus.unsearched }
   const table = createWriter()
   table.bytes(Buffer.from(`${JSON.stringify(head)}\n`))
+  for (const list of lists) writePageList(table, list)
   const writePlace = createPlaceWriter(table, places)
   writePlace(commit)
   const folders = writeFolders(table, indexed, writePlace)
@@ -72,7 +73,6 @@ export async function makeIndex({
     if (state === fileState.text) table.number(lines)
     writePlace(file.blob)
   }
-  for (const list of lists) writePageList(table, list)
   return { table: gzipSync(table.take()), pages: pages.file() }
 }
 

@@ -28,7 +28,7 @@ export function createPathReader(query: Query, words: readonly DirectoryWords[])
   const wordsOf = new Map(words.map((one) => [one.directory, one.words.join(' ')]))
   const nearest = (directory: string): string =>
     wordsOf.get(directory) ?? (directory.includes('/') ? nearest(directory.slice(0, directory.lastIndexOf('/'))) : '')
-  const folders = new Map<string, Map<number, number>>()
+  const folders = new Map<string, PathMeaning>()
   return ({ directory, name }) => {
     let folder = folders.get(directory)
     if (!folder) {
@@ -43,14 +43,19 @@ export function createPathReader(query: Query, words: readonly DirectoryWords[])
 }
 
 /** How certainly a name means each concept. */
-export function nameMeaning(query: Query, name: string): Map<number, number> {
-  const found = new Map<number, number>()
+export function nameMeaning(query: Query, name: string): PathMeaning {
+  let found: Map<number, number> | undefined
   for (const part of splitIdentifier(name)) {
-    const meaning = meaningInName(query, part) ?? []
+    const meaning = meaningInName(query, part)
+    if (!meaning) continue
+    found ??= new Map()
     for (let at = 0; at < meaning.length; at += 2) raise(found, meaning[at]!, meaning[at + 1]!)
   }
-  return found
+  return found ?? noMeaning
 }
+
+/** One for all names without any, because most have none. */
+const noMeaning: PathMeaning = new Map()
 
 function addMeaning(found: Map<number, number>, more: PathMeaning): Map<number, number> {
   for (const [concept, weight] of more) raise(found, concept, weight)

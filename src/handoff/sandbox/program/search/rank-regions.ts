@@ -3,7 +3,7 @@
 
 import { type CodeRegion, type FileStructure, parseStructure } from './code-regions.js'
 import type { Corpus } from './corpus.js'
-import { nameMeaning } from './path-meaning.js'
+import { nameMeaning, type PathMeaning } from './path-meaning.js'
 import type { Query } from './query.js'
 import { type FileScore, type SearchStats, saturate } from './rank-files.js'
 import { weights } from './ranking-weights.js'
@@ -90,12 +90,15 @@ function scoreFile(file: RankedFile, stats: SearchStats, query: Query, pairs: Pa
 }
 
 /** What names of definitions say; many regions share the name of the definition around them. */
-function createNameReader(query: Query): (name: string) => Map<number, number> {
-  const known = new Map<string, Map<number, number>>()
+function createNameReader(query: Query): (name: string) => PathMeaning {
+  const known = new Map<string, PathMeaning>()
   return (name) => {
-    const found = known.get(name) ?? nameMeaning(query, name)
+    const before = known.get(name)
+    if (before) return before
+    const meaning = nameMeaning(query, name)
+    const identifier = query.identifiers.get(name)
+    const found = identifier === undefined ? meaning : new Map([...meaning, [identifier, 1]])
     known.set(name, found)
-    addIdentifier(query, name, found)
     return found
   }
 }
@@ -126,11 +129,6 @@ function bm25(times: Float64Array, rarity: Float64Array, length: number): number
     if (times[concept]! > 0) sum += rarity[concept]! * saturate(times[concept]!, length)
   }
   return sum
-}
-
-function addIdentifier(query: Query, name: string, meaning: Map<number, number>): void {
-  const concept = query.identifiers.get(name)
-  if (concept !== undefined) meaning.set(concept, 1)
 }
 
 function addNames(times: Float64Array, meaning: ReadonlyMap<number, number> | undefined, share: number): void {

@@ -2,12 +2,21 @@
 // hashes only.
 import { gunzipSync } from 'node:zlib'
 import type { FileKind } from '../../../domain/survey.js'
+import { awaitedLater, pause } from '../../../util/abort.js'
 import { parseJson } from '../../../util/decode.js'
 import { ByteReader } from './bytes.js'
 import type { DefinitionSite, FindDefinitions } from './definition-sites.js'
 import type { WordIndex } from './find-hits.js'
 import { blocksOf } from './scan-words.js'
-import { lookUp, onlyKey, type PageList, readPageList } from './sorted-pages.js'
+import {
+  type KeyRange,
+  lookUp,
+  onlyKey,
+  type PageList,
+  pagesFor,
+  readPageList,
+  type TakeEntry,
+} from './sorted-pages.js'
 import type { SourceFile } from './source-files.js'
 import { readPlaces, type StoredFile } from './stored-file.js'
 import type { Place } from './stored-objects.js'
@@ -26,19 +35,101 @@ export interface CommitIndex {
   findOther(path: string): Promise<Place | undefined>
 }
 
-/** The first version had the ids of the objects too. */
-export const indexVersion = 2
+/** Version 1 had the ids of the objects too, and version 2 the pages behind the files. */
+export const indexVersion = 3
 /** What is known of a searchable file: nothing but its name where attributes exclude it. */
 export const fileState = { unread: 0, binary: 1, text: 2 }
 
 const largestTable = 500_000_000
 const mostBlocks = 20_000_000
+/** The names that the best files use are in most pages. In so many bytes, all pages cost less than another round trip. */
+const mostDefinitionBytes = 4_000_000
 
-export function readIndex(packed: Uint8Array, pages: StoredFile, commit: string): CommitIndex {
+/** Keys that a search looks up. */
+export interface WantedKeys {
+  words: KeyRange[]
+  identifiers: KeyRange[]
+  names: KeyRange[]
+}
+
+/** The pages of the wanted keys are requested before the files are read, which takes about as long as a round trip in a large repository. */
+export async function readIndex(
+  packed: Uint8Array,
+  pages: StoredFile,
+  commit: string,
+  wanted?: WantedKeys,
+): Promise<CommitIndex> {
   const table = new ByteReader(gunzipSync(packed, { maxOutputLength: largestTable }))
   const head = parseJson(table.bytes(table.all.indexOf(10) + 1).toString('utf8')) as Record<string, unknown> | undefined
   if (head?.['version'] !== indexVersion || head['commit'] !== commit)
     throw new RangeError('The search index is of another version or commit.')
+  const lists = readLists(table)
+  const read = createPageReader(pages)
+  if (wanted) {
+    const kinds = ['words', 'identifiers', 'names'] as const
+    awaitedLater(read(kinds.flatMap((kind) => pagesFor(lists[kind], wanted[kind]))))
+    await pause()
+  }
+  const { commitPlace, folders, files, blobs, texts, blocks } = readFiles(table, head)
+  return {
+    commit: commitPlace,
+    folders,
+    files,
+    blobs,
+    unsearched: textsOf(head['unsearched']).slice(0, 10),
+    words: {
+      texts,
+      blocks,
+      async lookUp(kind, ranges, take) {
+        await lookUp(lists[kind], ranges, read, take)
+        // Files are read next, and then what they use is looked up.
+        const { pages } = lists.names
+        if (pages.reduce((sum, { length }) => sum + length, 0) <= mostDefinitionBytes) awaitedLater(read(pages))
+      },
+    },
+    async findDefinitions(names) {
+      const found = new Map<string, DefinitionSite[]>()
+      const take: TakeEntry = (key, value) => found.set(key.toString('utf8'), readSites(new ByteReader(value), files))
+      await lookUp(lists.names, keysOfNames(names), read, take)
+      return found
+    },
+    async findOther(path) {
+      let found: Place | undefined
+      await lookUp(lists.others, [onlyKey(Buffer.from(path))], read, (_, value) => {
+        found = createPlaceReader(new ByteReader(value))()
+      })
+      return found
+    },
+  }
+}
+
+/** The definitions of names stand under these keys. */
+export const keysOfNames = (names: ReadonlySet<string>): KeyRange[] =>
+  [...names].map((name) => onlyKey(Buffer.from(name)))
+
+function readLists(table: ByteReader): Record<'words' | 'identifiers' | 'names' | 'others', PageList> {
+  let end = 0
+  const next = (): PageList => {
+    const list = readPageList(table, end)
+    const last = list.pages.at(-1)
+    if (last) end = last.offset + last.length
+    return list
+  }
+  return { words: next(), identifiers: next(), names: next(), others: next() }
+}
+
+/** Reads each page once. */
+function createPageReader(file: StoredFile): (pages: readonly Place[]) => Promise<Buffer[]> {
+  const known = new Map<number, Promise<Buffer>>()
+  return (pages) => {
+    const missing = pages.filter(({ offset }) => !known.has(offset))
+    const reading = readPlaces(file, missing)
+    for (const [at, { offset }] of missing.entries()) known.set(offset, awaitedLater(reading.then((all) => all[at]!)))
+    return Promise.all(pages.map(({ offset }) => known.get(offset)!))
+  }
+}
+
+function readFiles(table: ByteReader, head: Record<string, unknown>) {
   const kinds = textsOf(head['kinds']) as FileKind[]
   const grammars = textsOf(head['grammars'])
   const nextPlace = createPlaceReader(table)
@@ -77,42 +168,7 @@ export function readIndex(packed: Uint8Array, pages: StoredFile, commit: string)
     blocks += blocksOf(lines)
   }
   if (blocks > mostBlocks) throw new RangeError('The search index has too many blocks.')
-  let end = 0
-  const nextList = (): PageList => {
-    const list = readPageList(table, end)
-    const last = list.pages.at(-1)
-    if (last) end = last.offset + last.length
-    return list
-  }
-  const [words, identifiers, names, others] = [nextList(), nextList(), nextList(), nextList()]
-  const read = (wanted: readonly Place[]) => readPlaces(pages, wanted)
-  return {
-    commit: commitPlace,
-    folders,
-    files,
-    blobs,
-    unsearched: textsOf(head['unsearched']).slice(0, 10),
-    words: {
-      texts,
-      blocks,
-      lookUp: (kind, ranges, take) => lookUp(kind === 'words' ? words : identifiers, ranges, read, take),
-    },
-    async findDefinitions(wanted) {
-      const found = new Map<string, DefinitionSite[]>()
-      const keys = [...wanted].map((name) => onlyKey(Buffer.from(name)))
-      await lookUp(names, keys, read, (key, value) =>
-        found.set(key.toString('utf8'), readSites(new ByteReader(value), files)),
-      )
-      return found
-    },
-    async findOther(path) {
-      let found: Place | undefined
-      await lookUp(others, [onlyKey(Buffer.from(path))], read, (_, value) => {
-        found = createPlaceReader(new ByteReader(value))()
-      })
-      return found
-    },
-  }
+  return { commitPlace, folders, files, blobs, texts, blocks }
 }
 
 const textsOf = (value: unknown) => (Array.isArray(value) ? value.map(String) : [])

@@ -105,12 +105,10 @@ function usedIdentifiers(file: RankedFile, share: number): Map<string, number> {
 const nameWithoutExtensions = (name: string) => /^\.?[^.]+/.exec(name)?.[0] ?? name
 
 function findTests(ranked: readonly RankedFile[], share: Share, files: readonly SourceFile[]) {
-  const byName = new Map<string, SourceFile[]>()
-  for (const file of files) {
-    if (file.kind !== 'source') continue
-    const name = nameWithoutExtensions(file.name).toLowerCase().replace(/^_/, '')
-    byName.set(name, [...(byName.get(name) ?? []), file])
-  }
+  const names = new Map(
+    ranked.flatMap(({ file }) => (file.kind === 'test' ? [[file.path, testedNames(file)] as const] : [])),
+  )
+  const byName = filesByName(files, new Set([...names.values()].flat()))
   const shares = new Map(ranked.slice(0, useLimits.files).map((file) => [file.file.path, share(file)]))
   const tested = new Map<string, number>()
   const testOf = new Map<string, number>()
@@ -118,27 +116,38 @@ function findTests(ranked: readonly RankedFile[], share: Share, files: readonly 
   const plainRank = (file: RankedFile) => file.rank / file.factor
   const most = Math.max(0, ...ranked.map(plainRank)) || 1
   for (const test of ranked) {
-    for (const { path } of testedFiles(test.file, byName)) {
-      raise(testRank, path, plainRank(test) / most)
-      if (shares.has(test.file.path)) raise(tested, path, shares.get(test.file.path)!)
-      if (shares.has(path)) raise(testOf, test.file.path, shares.get(path)!)
+    for (const name of names.get(test.file.path) ?? []) {
+      const found = byName.get(name) ?? []
+      if (found.length > ambiguousDefinitions) continue
+      for (const { path } of found) {
+        raise(testRank, path, plainRank(test) / most)
+        if (shares.has(test.file.path)) raise(tested, path, shares.get(test.file.path)!)
+        if (shares.has(path)) raise(testOf, test.file.path, shares.get(path)!)
+      }
     }
   }
   return { tested, testOf, testRank }
 }
 
 /** `test_session.py`, `session.test.ts`, `SessionTest.java`, `session_spec.rb` and the fixtures in `session/` test session. */
-function testedFiles(file: SourceFile, byName: ReadonlyMap<string, readonly SourceFile[]>): readonly SourceFile[] {
-  if (file.kind !== 'test') return []
-  const stem = nameWithoutExtensions(file.name)
-  const names = [
-    stem.replace(/^tests?[-_]|[-_]?(?:tests?|spec)$|Tests?$|Spec$/gi, ''),
-    file.directory.split('/').at(-1) ?? '',
-  ]
-  return names.flatMap((name) => {
-    const found = name.length < 2 ? [] : (byName.get(name.toLowerCase()) ?? [])
-    return found.length > ambiguousDefinitions ? [] : found
-  })
+function testedNames({ name, directory }: SourceFile): string[] {
+  const stem = nameWithoutExtensions(name).replace(/^tests?[-_]|[-_]?(?:tests?|spec)$|Tests?$|Spec$/gi, '')
+  return [stem, directory.split('/').at(-1) ?? ''].filter((one) => one.length > 1).map((one) => one.toLowerCase())
+}
+
+/** Source files with one of the names. */
+function filesByName(files: readonly SourceFile[], names: ReadonlySet<string>): Map<string, SourceFile[]> {
+  const found = new Map<string, SourceFile[]>()
+  if (names.size === 0) return found
+  for (const file of files) {
+    if (file.kind !== 'source') continue
+    const name = nameWithoutExtensions(file.name).toLowerCase().replace(/^_/, '')
+    if (!names.has(name)) continue
+    const known = found.get(name)
+    if (known) known.push(file)
+    else found.set(name, [file])
+  }
+  return found
 }
 
 async function findInherited(

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { ByteReader, type ByteWriter, createWriter } from './bytes.js'
+import type { Place } from './stored-objects.js'
 
 export interface Page {
   /** Its first key. */
@@ -138,7 +139,7 @@ export async function lookUp(
   take: TakeEntry,
 ): Promise<void> {
   const wanted = inOrderAndApart(ranges)
-  const chosen = pagesFor({ bytes, pages }, wanted)
+  const chosen = pagesInOrder({ bytes, pages }, wanted)
   for (const [at, stored] of (await read(chosen)).entries()) {
     const { digestAt } = chosen[at]!
     if (!digestOf(stored).equals(bytes.subarray(digestAt, digestAt + digestBytes)))
@@ -158,8 +159,11 @@ function inOrderAndApart(ranges: readonly KeyRange[]): KeyRange[] {
   return apart
 }
 
-/** The pages that may have a key in one of the ranges, which are in their order. */
-function pagesFor({ bytes, pages }: PageList, ranges: readonly KeyRange[]): ListedPage[] {
+/** The pages that may have a key in one of the ranges. */
+export const pagesFor = (list: PageList, ranges: readonly KeyRange[]): readonly Place[] =>
+  pagesInOrder(list, inOrderAndApart(ranges))
+
+function pagesInOrder({ bytes, pages }: PageList, ranges: readonly KeyRange[]): ListedPage[] {
   let next = 0
   return pages.filter(({ firstKey }, index) => {
     while (next < ranges.length && compare(bytes, firstKey, ranges[next]!.to) >= 0) next++

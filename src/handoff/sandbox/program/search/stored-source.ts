@@ -3,10 +3,11 @@
 // fetched and unpacked.
 import { type PackedObject, proveCommit } from '../../../domain/git-proof.js'
 import { toUtf8 } from '../../../domain/source-lines.js'
+import { awaitedLater } from '../../../util/abort.js'
 import { redactName } from '../survey/git-tree.js'
 import { type CommitSource, directoriesOf, parentsOf } from './commit-source.js'
 import { withZero } from './corpus.js'
-import { type CommitIndex, readIndex } from './read-index.js'
+import { type CommitIndex, readIndex, type WantedKeys } from './read-index.js'
 import { readPlaces, type StoredFile } from './stored-file.js'
 import { type Place, readObject, type StoredObject } from './stored-objects.js'
 
@@ -16,8 +17,13 @@ interface Stored {
   tar: StoredFile
 }
 
-export function openStoredSource({ table, pages, tar }: Stored, commit: string): CommitSource {
-  const index = readIndex(table, pages, commit)
+/** `wanted`: what the search will look up first. */
+export async function openStoredSource(
+  { table, pages, tar }: Stored,
+  commit: string,
+  wanted?: WantedKeys,
+): Promise<CommitSource> {
+  const index = await readIndex(table, pages, commit, wanted)
   const objects = createObjects(tar)
   const contents = new Map<number, Buffer>()
   const prove = createProver(index, objects, commit)
@@ -32,12 +38,11 @@ export function openStoredSource({ table, pages, tar }: Stored, commit: string):
       words: index.words,
       async read(wanted) {
         const missing = wanted.filter((file) => !contents.has(file.index))
+        const loading = objects.load(missing.map((file) => index.blobs[file.index]!))
+        // The ranking does not wait for what leads to them: only what is shown in the end is proven.
         const directories = missing.flatMap(({ path }) => parentsOf(path))
-        await objects.load([
-          index.commit,
-          ...missing.map((file) => index.blobs[file.index]!),
-          ...treesOf(index, directories),
-        ])
+        awaitedLater(objects.load(wayTo(index, directories)))
+        await loading
         for (const file of missing) {
           const object = objects.get(index.blobs[file.index]!)
           if (!object) continue
@@ -53,7 +58,7 @@ export function openStoredSource({ table, pages, tar }: Stored, commit: string):
       for (const path of paths) {
         const place = files.get(path) ?? (await index.findOther(path))
         if (!place) continue
-        await objects.load([place, ...treesOf(index, parentsOf(path))])
+        await objects.load([place, ...wayTo(index, parentsOf(path))])
         const object = objects.get(place)
         if (object) found.set(path, { blob: object.id, bytes: object.bytes })
       }
@@ -76,16 +81,21 @@ interface Objects {
 }
 
 function createObjects(tar: StoredFile): Objects {
-  /** By offset. */
+  /** All by offset. */
+  const loading = new Map<number, Promise<void>>()
   const stored = new Map<number, Buffer>()
   const read = new Map<number, StoredObject>()
   return {
     async load(places) {
-      const missing = [...new Map(places.map((place) => [place.offset, place])).values()].filter(
-        ({ offset, length }) => !stored.has(offset) && length > 0,
+      const wanted = [...new Map(places.map((place) => [place.offset, place])).values()].filter(
+        ({ length }) => length > 0,
       )
-      const bytes = await readPlaces(tar, missing)
-      for (const [at, { offset }] of missing.entries()) stored.set(offset, bytes[at]!)
+      const missing = wanted.filter(({ offset }) => !loading.has(offset))
+      const reading = readPlaces(tar, missing).then((bytes) => {
+        for (const [at, { offset }] of missing.entries()) stored.set(offset, bytes[at]!)
+      })
+      for (const { offset } of missing) loading.set(offset, reading)
+      await Promise.all(new Set(wanted.map(({ offset }) => loading.get(offset)!)))
     },
     get({ offset, length }) {
       const bytes = length > 0 ? stored.get(offset) : undefined
@@ -100,12 +110,15 @@ function createObjects(tar: StoredFile): Objects {
   }
 }
 
-const treesOf = ({ folders }: CommitIndex, directories: readonly string[]) =>
-  ['', ...new Set(directories)].flatMap((path) => folders.get(path) ?? [])
+/** The commit, its tree and those of the directories. */
+const wayTo = ({ commit, folders }: CommitIndex, directories: readonly string[]): Place[] => [
+  commit,
+  ...['', ...new Set(directories)].flatMap((path) => folders.get(path) ?? []),
+]
 
 function createProver(index: CommitIndex, objects: Objects, commit: string): CommitSource['prove'] {
   return async (shown) => {
-    const way = [index.commit, ...treesOf(index, directoriesOf(shown))]
+    const way = wayTo(index, directoriesOf(shown))
     await objects.load(way)
     const packed = packAll(way.flatMap((place) => objects.get(place) ?? []))
     const proven = proveCommit(commit, packed)

@@ -7,7 +7,10 @@ import { openStored, type StoredCommit } from '../../../../../src/benchmarks/sto
 import { proveCommit } from '../../../../../src/handoff/domain/git-proof.js'
 import type { Outline } from '../../../../../src/handoff/domain/survey.js'
 import { openGitSource } from '../../../../../src/handoff/sandbox/program/search/git-source.js'
-import { findInCorpus } from '../../../../../src/handoff/sandbox/program/search/index.js'
+import { findInCorpus, wantedKeys } from '../../../../../src/handoff/sandbox/program/search/index.js'
+import type { StoredFile } from '../../../../../src/handoff/sandbox/program/search/stored-file.js'
+import { openStoredSource } from '../../../../../src/handoff/sandbox/program/search/stored-source.js'
+import { pause } from '../../../../../src/handoff/util/abort.js'
 import { type Files, makeRepository, type TestRepository } from '../../../../support/repository.js'
 import { expectSound, findIn, outlineOf, searchFor, storedFilesOf } from './search-repository.js'
 
@@ -41,7 +44,7 @@ beforeAll(async () => {
 afterAll(() => repository?.[Symbol.asyncDispose]())
 
 async function searchStored(changed: Partial<StoredCommit> = {}) {
-  const { source, read } = openStored({ ...stored, ...changed }, repository.head)
+  const { source, read } = await openStored({ ...stored, ...changed }, repository.head)
   const found = await findInCorpus(source.corpus, {
     search: searchFor(question),
     findDefinitions: source.findDefinitions,
@@ -55,6 +58,49 @@ test('a small part of the clone is read, and it proves to the host what is shown
   expect(read.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(stored.tar.length / 4)
   const proven = proveCommit(repository.head, proof)
   expect(found.excerpts.filter((excerpt) => !proven.holds(excerpt))).toEqual([])
+})
+
+/** Answers what was asked for together, and counts how often something was. */
+function countRoundTrips() {
+  let waiting: (() => void)[] = []
+  let trips = 0
+  const answer = async () => {
+    // By now all is asked for that depends on no answer.
+    for (let turn = 0; turn < 20; turn++) await pause()
+    const now = waiting
+    waiting = []
+    trips++
+    for (const one of now) one()
+  }
+  const slowly = (bytes: Buffer): StoredFile => ({
+    async read({ offset, length }) {
+      const answered = new Promise<void>((resolve) => waiting.push(resolve))
+      if (waiting.length === 1) answer()
+      await answered
+      return bytes.subarray(offset, offset + length)
+    },
+  })
+  return { slowly, trips: () => trips, asked: () => waiting.length }
+}
+
+test('a search makes three round trips: words, the best files beside all definitions, and what they relate to', async () => {
+  const { slowly, trips, asked } = countRoundTrips()
+  const search = searchFor('what does the caller need?')
+  const related: Files = {
+    ...files,
+    'src/caller.py': 'from session import renew_all\n\ndef caller(session):\n    return renew_all(session)\n',
+    'src/renewals.py': 'def renew_all(one):\n    return [one]\n',
+  }
+  await using commit = await makeRepository(related)
+  const { table, pages, tar } = await storedFilesOf(commit, await outlineOf(commit))
+  const places = { table, pages: slowly(pages), tar: slowly(tar) }
+  const source = await openStoredSource(places, commit.head, wantedKeys(search))
+  // The words are asked for before the files of the index are read.
+  expect([trips(), asked()]).toEqual([0, 1])
+  const found = await findInCorpus(source.corpus, { search, findDefinitions: source.findDefinitions })
+  expect(found.excerpts.map(({ path }) => path)).toContain('src/renewals.py')
+  await source.prove({ excerpts: found.excerpts })
+  expect(trips()).toBe(3)
 })
 
 test.each([
@@ -72,7 +118,7 @@ test.each([
 })
 
 test('a file that is not searched is read by its name, and a directory is listed', async () => {
-  const { source } = openStored(stored, repository.head)
+  const { source } = await openStored(stored, repository.head)
   const clone = await openGitSource(repository.directory, repository.head, outline)
   const paths = ['package-lock.json', 'src/generated.py', 'src/session.py', 'nowhere']
   expect(await source.readFiles(paths)).toEqual(await clone.readFiles(paths))
@@ -135,5 +181,5 @@ test('an object at a false place, or one that says to be more than it is, is not
   const forged = packed(3, Buffer.from("def refresh_token(session):\n    return 'FORGED'\n"))
   const tar = Buffer.from(stored.tar)
   for (const { offset } of read) forged.copy(tar, offset)
-  await expect(searchStored({ tar })).rejects.toThrow(/does not have|something else/)
+  await expect(searchStored({ tar })).rejects.toThrow(/does not have|something else|unexpected end/)
 })
