@@ -7,7 +7,7 @@ import { type Clouds, type CloudsOptions, startClouds } from '../../src/emulator
 import { type Commit, parseRepository } from '../../src/handoff/domain/run.js'
 import { parseSettings } from '../../src/handoff/domain/settings.js'
 import { type AppContext, createContext, type RunEvent } from '../../src/handoff/index.js'
-import { type RepeatedProgramsOptions, startRepeatedPrograms } from './repeated-programs.js'
+import { type RepeatedPrograms, type RepeatedProgramsOptions, startRepeatedPrograms } from './repeated-programs.js'
 import { leaksOf } from './secrets.js'
 
 export interface LocalStackOptions {
@@ -26,6 +26,8 @@ export interface LocalStack extends AsyncDisposable {
   remote: GitRemote
   context: AppContext
   events: RunEvent[]
+  /** Where programs are repeated: how many tasks were. */
+  repeated?: RepeatedPrograms['counts']
   /** Further secrets that `close` looks for. */
   secrets: string[]
   /** A second context on the same emulators, as in another process. */
@@ -75,6 +77,7 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
     remote,
     context: another(),
     events,
+    ...(programs ? { repeated: programs.counts } : {}),
     secrets,
     makeContext: another,
     commit: (name, sha, ref) => ({

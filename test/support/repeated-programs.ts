@@ -28,6 +28,8 @@ export interface RepeatedProgramsOptions {
 }
 
 export interface RepeatedPrograms extends AsyncDisposable {
+  /** How many tasks the real program did, and how many were repeated. */
+  counts: { run: number; repeated: number }
   /** To come first on the PATH of the sandboxes. */
   folder: string
 }
@@ -35,11 +37,13 @@ export interface RepeatedPrograms extends AsyncDisposable {
 export async function startRepeatedPrograms(options: RepeatedProgramsOptions = {}): Promise<RepeatedPrograms> {
   const folder = mkdtempSync(join(tmpdir(), 'repeated-'))
   chmodSync(folder, 0o755)
-  const server = createServer((socket) => void serve(socket, options))
+  const counts = { run: 0, repeated: 0 }
+  const server = createServer((socket) => void serve(socket, options, counts))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   writeFileSync(join(folder, 'drive9'), mountScript, { mode: 0o755 })
   writeFileSync(join(folder, 'node'), script((server.address() as AddressInfo).port), { mode: 0o755 })
   return {
+    counts,
     folder,
     async [Symbol.asyncDispose]() {
       rmSync(folder, { recursive: true, force: true })
@@ -58,6 +62,9 @@ fi
 PATH=\${PATH#*:} exec drive9 "$@"
 `
 
+/** The host ends the sandbox when it reads this, so it comes when all is recorded. */
+const lastLine = JSON.stringify({ v: 1, type: 'done' })
+
 const script = (port: number) => `#!/bin/bash
 [ "$*" = program.mjs ] || exec ${process.execPath} "$@"
 exec 3<> "/dev/tcp/127.0.0.1/${port}" || exit 1
@@ -69,10 +76,11 @@ while read -r doing <&3; do
     task) IFS= read -r -d '' HANDOFF_TASK <&3; export HANDOFF_TASK ;;
     run)
       tell_mount yes
-      ${process.execPath} program.mjs 3>&- | tee "$TMPDIR/output"
+      ${process.execPath} program.mjs 3>&- | tee "$TMPDIR/output" | grep --line-buffered -vxF '${lastLine}'
       code=\${PIPESTATUS[0]}
       { cat "$TMPDIR/output"; printf '\\0'; } >&3
       read -r _ <&3
+      grep -xF '${lastLine}' "$TMPDIR/output"
       exit "$code"
       ;;
   esac
@@ -88,7 +96,7 @@ interface Call {
   task: ProgramTask
 }
 
-async function serve(socket: Socket, { searchFor }: RepeatedProgramsOptions) {
+async function serve(socket: Socket, { searchFor }: RepeatedProgramsOptions, counts: RepeatedPrograms['counts']) {
   const stop = new AbortController()
   socket.on('error', () => undefined)
   socket.once('close', () => stop.abort())
@@ -96,13 +104,16 @@ async function serve(socket: Socket, { searchFor }: RepeatedProgramsOptions) {
   const call = await heard.call
   if (call === undefined) return void socket.destroy()
   const asked = call.task
-  if (searchFor !== undefined && asked.task === 'find' && asked.requests === undefined)
+  if (searchFor !== undefined && asked.task === 'find' && asked.requests.length === 0)
     call.task = { ...asked, search: { ...asked.search, question: searchFor, terms: [], earlier: [] } }
   const place = join(inject('recordings'), `${keyOf(call)}.json`)
   const recording = existsSync(place) ? (JSON.parse(readFileSync(place, 'utf8')) as Recording) : undefined
   const drive = makeCaller(call.task.mount, call.key, ampleWaitMs, stop.signal)
-  if (recording && (await succeeds(repeat(recording, call, drive))))
+  if (recording && (await succeeds(repeat(recording, call, drive)))) {
+    counts.repeated += 1
     return void socket.end(`repeat\n${recording.output}`)
+  }
+  counts.run += 1
   if (call.task !== asked) socket.write(`task\n${JSON.stringify(call.task)}\0`)
   socket.write('run\n')
   const made = await record(await heard.output, call, drive)

@@ -180,7 +180,11 @@ function call({ method, url, body, headers, waitMs, signal }: Asked): Promise<He
       answer.on('data', (piece: Buffer) => pieces.push(piece))
       answer.once('error', reject)
       answer.once('close', () => {
+        const { location } = answer.headers
         if (!answer.complete) reject(new Error('broken off'))
+        // The address of a large file, which must not see the token.
+        else if (answer.statusCode === 302 && location)
+          resolve(call({ method, url: location, body, headers: {}, waitMs, signal }))
         else if ((answer.statusCode ?? 0) > 299) reject(new Error(String(answer.statusCode)))
         else resolve({ body: Buffer.concat(pieces), etag: answer.headers.etag ?? '' })
       })
