@@ -30,7 +30,7 @@ beforeAll(async () => {
   })
   stack = await startLocalStack({
     repositories: { 'octo/tools': repository.directory },
-    repeated: { searchFor: 'How does refreshToken refresh the token?' },
+    repeated: {},
   })
   const commit = stack.commit('octo/tools', repository.head, 'refs/heads/main')
   run = await summarise({ commit, attempt: 'first' }, stack.context, new AbortController().signal)
