@@ -11,7 +11,7 @@ import { splitIdentifier } from './tokenize.js'
 export type PathMeaning = ReadonlyMap<number, number>
 export type ReadPath = (file: SourceFile) => PathMeaning
 
-const pathsAtOnce = 1_000
+const pathsAtOnce = 250
 
 /** Reads all paths while the pages of the index come: with pauses, because their requests are sent in them. */
 export async function readPaths({ texts }: WordIndex, pathMeaning: ReadPath): Promise<PathMeaning[]> {
