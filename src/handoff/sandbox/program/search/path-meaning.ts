@@ -6,6 +6,7 @@ import { meaningInName, type Query } from './query.js'
 import { weights } from './ranking-weights.js'
 import type { SourceFile } from './source-files.js'
 import { splitIdentifier } from './tokenize.js'
+import { mayHaveWord } from './word-edges.js'
 
 /** How certainly a path means each concept. */
 export type PathMeaning = ReadonlyMap<number, number>
@@ -44,6 +45,7 @@ export function createPathReader(query: Query, words: readonly DirectoryWords[])
 
 /** How certainly a name means each concept. */
 export function nameMeaning(query: Query, name: string): PathMeaning {
+  if (!mayHaveWord(query.edges, name)) return noMeaning
   let found: Map<number, number> | undefined
   for (const part of splitIdentifier(name)) {
     const meaning = meaningInName(query, part)

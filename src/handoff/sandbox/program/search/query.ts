@@ -6,6 +6,7 @@ import { weights } from './ranking-weights.js'
 import { abbreviationsOf, questionWords, stopWords } from './stop-words.js'
 import { synonymsOf } from './synonyms.js'
 import { isUnspaced, splitIdentifier, stem, wordParts } from './tokenize.js'
+import { createWordEdges, type WordEdges } from './word-edges.js'
 
 interface Concept {
   index: number
@@ -36,6 +37,8 @@ export interface Query {
   beginnings: ReadonlySet<string>
   /** Cache: the meaning of words of the code. */
   known: Map<string, Meaning | undefined>
+  /** How words begin and end that have a meaning in a name. */
+  edges: WordEdges
   /** Cache: the meaning of words of names that are written together. */
   compounds: Map<string, Meaning | undefined>
   /** Concepts of whole identifiers. */
@@ -79,12 +82,17 @@ export function parseQuestion(
   if (shape === 'question' || shape === 'name') addSynonyms(draft, own)
   const order = foreign ? [...asked, ...added] : asked
   const meanings = createMeanings(draft, order)
+  const wanted = [...meanings.keys(), ...draft.concepts.map(({ word }) => word)]
   return {
     concepts: draft.concepts,
     own,
     said,
     meanings,
-    beginnings: new Set([...meanings.keys(), ...draft.concepts.map(({ word }) => word)].map(beginningOf)),
+    beginnings: new Set(wanted.map(beginningOf)),
+    edges: createWordEdges(
+      wanted,
+      draft.concepts.filter(isCompoundPart).map(({ word }) => word),
+    ),
     known: new Map(),
     compounds: new Map(),
     identifiers: new Map(draft.concepts.filter(({ exact }) => exact).map(({ word, index }) => [word, index])),
@@ -225,10 +233,11 @@ export function meaningInName(query: Query, word: string): Meaning | undefined {
   const meaning = meaningOfWord(query, word)
   if (meaning || word.length < 6) return meaning
   if (!query.compounds.has(word)) {
-    const isPart = (part: string) =>
-      part.length >= 4 && part.length + 2 <= word.length && (word.startsWith(part) || word.endsWith(part))
-    const parts = query.concepts.filter((concept) => !concept.exact && isPart(concept.word))
+    const isPart = (part: string) => part.length + 2 <= word.length && (word.startsWith(part) || word.endsWith(part))
+    const parts = query.concepts.filter((concept) => isCompoundPart(concept) && isPart(concept.word))
     query.compounds.set(word, parts.length === 0 ? undefined : parts.flatMap(({ index }) => [index, weights.compound]))
   }
   return query.compounds.get(word)
 }
+
+const isCompoundPart = ({ exact, word }: Concept) => !exact && word.length >= 4
