@@ -26,8 +26,9 @@ interface IndexHits {
 /** The hits of the question's words in all files. */
 export async function findHits(index: WordIndex, query: Query, scanner: WordScanner): Promise<IndexHits> {
   const found = createHitList(index)
-  const { plain, hashed } = countableIdentifiers(query, scanner)
-  const { words, identifiers } = keysOfQuery(query, scanner)
+  const counted = countableIdentifiers(query, scanner)
+  const { plain, hashed } = counted
+  const { words, identifiers } = keysOfQuery(query, counted)
   await Promise.all([
     index.lookUp('words', words, (word, places) => {
       const meaning = scanner.numberOf(word)
@@ -47,18 +48,25 @@ export async function findHits(index: WordIndex, query: Query, scanner: WordScan
 }
 
 /** Under which keys the words and identifiers of a question stand. */
-export function keysOfQuery(query: Query, scanner: WordScanner): { words: KeyRange[]; identifiers: KeyRange[] } {
-  const { plain, hashed } = countableIdentifiers(query, scanner)
+export function keysOfQuery(
+  query: Query,
+  { plain, hashed }: CountableIdentifiers,
+): { words: KeyRange[]; identifiers: KeyRange[] } {
   const rangesOf = (keys: ReadonlyMap<string, number>) =>
     [...keys.keys()].map((key) => onlyKey(Buffer.from(key, 'latin1')))
   return { words: [...wantedRanges(query), ...rangesOf(plain)], identifiers: rangesOf(hashed) }
 }
 
-/**
- * The whole identifiers of the question that a scan would count, each with the index of its meaning: one of their parts is a word of the question. Plain
- * words stand among the words, all others under their hash.
- */
-function countableIdentifiers(query: Query, scanner: WordScanner) {
+/** Each with the index of its meaning. */
+interface CountableIdentifiers {
+  /** Plain words, which stand among the words. */
+  plain: ReadonlyMap<string, number>
+  /** All others, by their hash. */
+  hashed: ReadonlyMap<string, number>
+}
+
+/** The whole identifiers of the question that a scan would count: one of their parts is a word of the question. */
+export function countableIdentifiers(query: Query, scanner: WordScanner): CountableIdentifiers {
   const plain = new Map<string, number>()
   const hashed = new Map<string, number>()
   for (const [name, concept] of query.identifiers) {

@@ -9,7 +9,7 @@ import { type Corpus, openCorpus } from './corpus.js'
 import { definitionsIn, type FindDefinitions } from './definition-sites.js'
 import { codeNames, describeFiles, findDefined, scoreOf } from './features.js'
 import { cardsOf } from './file-cards.js'
-import { keysOfQuery } from './find-hits.js'
+import { countableIdentifiers, keysOfQuery } from './find-hits.js'
 import { addNamedCandidates, boostNamedRegions, extractNamedFiles, overviewFiles } from './named-files.js'
 import { parseQuestion, type Query } from './query.js'
 import { type Shape, shapeOf } from './question-shape.js'
@@ -85,7 +85,7 @@ export async function findInCorpus(corpus: Corpus, options: FindOptions): Promis
 export function wantedKeys(search: Search): WantedKeys {
   const query = parseQuestion(search.question.slice(0, longestQuestion), search, shapeOf(search.question))
   const names = keysOfNames(codeNames(search.question))
-  return { ...keysOfQuery(query, createWordScanner(query)), names }
+  return { ...keysOfQuery(query, countableIdentifiers(query, createWordScanner(query))), names }
 }
 
 const longestQuestion = 8_000

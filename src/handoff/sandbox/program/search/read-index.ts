@@ -82,6 +82,7 @@ export async function readIndex(
       blocks,
       async lookUp(kind, ranges, take) {
         await lookUp(lists[kind], ranges, read, take)
+        if (kind !== 'words') return
         // Files are read next, and then what they use is looked up.
         const { pages } = lists.names
         if (pages.reduce((sum, { length }) => sum + length, 0) <= mostDefinitionBytes) awaitedLater(read(pages))

@@ -72,8 +72,9 @@ function countRoundTrips() {
     trips++
     for (const one of now) one()
   }
-  const slowly = (bytes: Buffer): StoredFile => ({
+  const slowly = (bytes: Buffer, askedAfter: number[] = []): StoredFile => ({
     async read({ offset, length }) {
+      askedAfter.push(trips)
       const answered = new Promise<void>((resolve) => waiting.push(resolve))
       if (waiting.length === 1) answer()
       await answered
@@ -93,7 +94,8 @@ test('a search makes three round trips: words, the best files beside all definit
   }
   await using commit = await makeRepository(related)
   const { table, pages, tar } = await storedFilesOf(commit, await outlineOf(commit))
-  const places = { table, pages: slowly(pages), tar: slowly(tar) }
+  const pagesAfter: number[] = []
+  const places = { table, pages: slowly(pages, pagesAfter), tar: slowly(tar) }
   const source = await openStoredSource(places, commit.head, wantedKeys(search))
   // The words are asked for before the files of the index are read.
   expect([trips(), asked()]).toEqual([0, 1])
@@ -101,6 +103,8 @@ test('a search makes three round trips: words, the best files beside all definit
   expect(found.excerpts.map(({ path }) => path)).toContain('src/renewals.py')
   await source.prove({ excerpts: found.excerpts })
   expect(trips()).toBe(3)
+  // The definitions do not come before the words, whose way they would share.
+  expect(pagesAfter).toEqual([0, 1])
 })
 
 test.each([
