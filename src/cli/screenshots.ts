@@ -2,7 +2,7 @@
 // machine: the functions from their sources, the emulators of E2B, drive9 and GitHub, and a model stand-in whose reply stands in screenshot-scene.ts.
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { access, constants, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -33,6 +33,8 @@ const command = {
 } as const
 
 async function takePictures(signal: AbortSignal): Promise<void> {
+  const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+  await requirePrograms(executablePath)
   await using resources = new AsyncDisposableStack()
   const directory = resources.adopt(await makeRepository(), (path) => rm(path, { recursive: true }))
   const github = resources.use(await startGitHub())
@@ -66,7 +68,6 @@ async function takePictures(signal: AbortSignal): Promise<void> {
       },
     }),
   )
-  const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
   const browser = resources.adopt(await chromium.launch({ executablePath, args: ['--no-sandbox'] }), (one) =>
     one.close(),
   )
@@ -75,6 +76,19 @@ async function takePictures(signal: AbortSignal): Promise<void> {
   github.addPull(known, { number: pullNumber, author: 'wanda', head: { ref: 'fresh', sha } })
   await takeComment(browser, await commentOf(github, known, `${service.url}/api/github`))
   process.stdout.write('docs/images/page.png and docs/images/comment.png are written.\n')
+}
+
+/** Both are of the machine, so they are tried before anything is started. */
+async function requirePrograms(executablePath: string): Promise<void> {
+  const refused = (message: string, next: string) => () => {
+    throw new HandoffError('missing-setting', message, { next })
+  }
+  await access(executablePath, constants.X_OK).catch(
+    refused(`There is no browser at ${executablePath}.`, 'Set CHROMIUM to the path of a Chromium.'),
+  )
+  await execute('cmark-gfm', ['--version']).catch(
+    refused('The program cmark-gfm is not there, which renders the comment.', 'Install the package cmark-gfm.'),
+  )
 }
 
 async function makeRepository(): Promise<string> {
