@@ -98,6 +98,8 @@ export function driveContract(title: string, open: () => Promise<DriveUnderTest>
       const address = await drive.locate(large, signal)
       const range = await fetch(address ?? '', { headers: { range: 'bytes=100-199' } })
       expect([range.status, Buffer.from(await range.arrayBuffer())]).toEqual([206, content.subarray(100, 200)])
+      expect(Buffer.from(await drive.readStart(large, address!, 500, signal))).toEqual(content.subarray(0, 500))
+      expect(Buffer.from(await drive.readStart(large, address!, 90_000, signal))).toEqual(content)
     })
 
     test('keeps an empty file', async () => {

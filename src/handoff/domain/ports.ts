@@ -94,6 +94,8 @@ export interface Drive {
   digestSmall(paths: string[], signal: AbortSignal): Promise<(FileDigest | null)[]>
   /** An address that gives ranges of a large file without a key, for some minutes. Undefined for a file that the service gives itself. */
   locate(path: string, signal: AbortSignal): Promise<string | undefined>
+  /** The first bytes of the file at an address that `locate` gave. */
+  readStart(path: string, address: string, bytes: number, signal: AbortSignal): Promise<Uint8Array>
   /** Null if nothing exists at the path. */
   stat(path: string, signal: AbortSignal): Promise<DriveStat | null>
   /** A directory that does not exist is listed as empty, as drive9 does it. */

@@ -48,6 +48,11 @@ export interface FindTask {
   artifacts: { path: string; bytes: number; sha256: string }[]
   /** Addresses of large artifacts that give ranges without a key, by path. They expire. */
   addresses?: Record<string, string>
+  /**
+   * The first bytes of the index's table, in base64. They say which pages are asked for while the table comes. Nothing else is taken from them,
+   * because only the hash of the whole table is sealed.
+   */
+  tableStart?: string
   /** Which of the artifacts is the clone. */
   clonePath: string
   repositoryName: string

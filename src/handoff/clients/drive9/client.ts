@@ -50,6 +50,13 @@ export function makeDrive(settings: DriveSettings): Drive {
     return location === null ? undefined : objectAddress(call, `${server}${call.to}`, location)
   }
 
+  async function readStart(path: string, address: string, bytes: number, signal: AbortSignal): Promise<Uint8Array> {
+    const headers = { range: `bytes=0-${bytes - 1}` }
+    const wanted = { to: address, headers, quick: true, file: { most: bytes } }
+    const { body } = await request(connection, { ...fileCall('GET', path), ...wanted }, signal)
+    return body.subarray(0, bytes)
+  }
+
   async function digest(path: string, signal: AbortSignal): Promise<FileDigest | null> {
     let bytes = 0
     let hash = createHash('sha256')
@@ -180,6 +187,7 @@ export function makeDrive(settings: DriveSettings): Drive {
     stat,
     digestSmall,
     locate,
+    readStart,
     list,
     write: async (path, bytes, options) => {
       const put = fileCall('PUT', path)

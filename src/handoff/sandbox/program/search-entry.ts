@@ -9,7 +9,7 @@ import { artifact } from '../../domain/run.js'
 import type { FindTask } from '../../domain/sandbox-protocol.js'
 import { type DirectoryWords, decodeSummaryRecord } from '../../domain/summary/summary-record.js'
 import type { Outline } from '../../domain/survey.js'
-import { awaitedLater } from '../../util/abort.js'
+import { awaitedLater, pause } from '../../util/abort.js'
 import { fetchArtifact, mount, readBegunMount } from './drive9-mount.js'
 import { emit, timeStep } from './emit-record.js'
 import { adoptObjects, unpack } from './git-clone.js'
@@ -25,11 +25,13 @@ import { runChild, untilReady } from './untrusted-child.js'
 import { cloneDirectory, homeDirectory, prepareWorkDirectory, workDirectory } from './workspace.js'
 
 /** An address opens a file of the run as the token does, so no child process gets one. */
-async function runSearch({ addresses = {}, ...task }: FindTask, secrets: Secrets): Promise<void> {
+async function runSearch({ addresses = {}, tableStart, ...task }: FindTask, secrets: Secrets): Promise<void> {
   // A read-only mount loses no data and ends with its sandbox.
   const mounting = () => timeStep('mount', () => mount(task.mount, homeDirectory, secrets.drive, readBegunMount()))
   const proven = awaitedLater(task.again ? Promise.resolve() : mounting())
-  const searched = timeStep('find', () => searchStored(task, secrets.drive, addresses)).catch(() => undefined)
+  const searched = timeStep('find', () => searchStored(task, secrets.drive, { addresses, tableStart })).catch(
+    () => undefined,
+  )
   const shown = searched.then(async (found) => {
     if (!found) return searchUnpacked(task, secrets, proven)
     await proven
@@ -72,7 +74,7 @@ function emitFound({ result, proof }: Found): void {
 async function searchStored(
   task: FindTask,
   token: string,
-  addresses: Record<string, string>,
+  { addresses, tableStart }: { addresses: Record<string, string>; tableStart: string | undefined },
 ): Promise<Found | undefined> {
   const stored = (path: string) => task.artifacts.find((one) => one.path === path)
   const [table, pages, tar] = [stored(artifact.searchTable), stored(artifact.searchPages), stored(task.clonePath)]
@@ -88,12 +90,19 @@ async function searchStored(
     Promise.all([isFirst ? read(artifact.summary) : undefined, isFirst ? read(artifact.summaryRecord) : undefined]),
   )
   const ranges = { pages: files.open(pages), tar: files.open(tar) }
-  // Found while the table comes.
+  const readTable = async () => {
+    const packed = (task.again && (await readSealed(kept, table))) || (await files.read(table))
+    // For the next round, which can also do without.
+    awaitedLater(writeFile(kept, packed))
+    return packed
+  }
+  const coming = awaitedLater(readTable())
+  // The requests are sent before the question is parsed.
+  await pause()
+  await pause()
   const wanted = isFirst ? wantedKeys(task.search) : undefined
-  const packed = (task.again && (await readSealed(kept, table))) || (await files.read(table))
-  // For the next round, which can also do without.
-  awaitedLater(writeFile(kept, packed))
-  const source = await openStoredSource({ table: packed, ...ranges }, task.commit, wanted)
+  const start = tableStart === undefined ? undefined : Buffer.from(tableStart, 'base64')
+  const source = await openStoredSource({ table: coming, start, ...ranges }, task.commit, wanted)
   return await search(source, task, async () => {
     const [summary, record] = await reading
     return { summary: summary?.toString('utf8') ?? '', words: record ? decodeSummaryRecord(record).words : [] }

@@ -3,6 +3,7 @@ import { type AppContext, egressOf, lifetimeMargin } from '../../context.js'
 import { asOneFailure, ignoreFailure, isHandoffError, settleAll } from '../../domain/errors.js'
 import { type Drive, type Sandbox, smallFileBytes } from '../../domain/ports.js'
 import { artifact } from '../../domain/run.js'
+import type { FindTask } from '../../domain/sandbox-protocol.js'
 import { openSealed } from '../../store/run-access.js'
 import { awaitedLater, orAborted } from '../../util/abort.js'
 import { openSandbox, type StepTimer } from '../../util/step-timer.js'
@@ -26,8 +27,8 @@ export interface OpenRun extends AsyncDisposable {
   close(): Promise<void>
   /** Whether it is being ended. */
   closing(): boolean
-  /** Of large artifacts: see `FindTask`. */
-  addresses: Record<string, string>
+  /** See `FindTask`. */
+  readAhead: ReadAhead
   /** Whether it has searched before. */
   prepared: boolean
 }
@@ -124,14 +125,17 @@ async function openRun(
   const lifetimeMs = Math.max(1_000, Math.min(deadlineMs + lifetimeMargin, sandboxBy - ports.clock.now()))
   const metadata = { ...labels, handoff: '1', role: 'ask', run: run.handoff.run }
   await using opening = new AsyncDisposableStack()
-  const [{ sandbox, close: kill }, access, addresses] = await settleAll([
+  const opened = settleAll([
     openSandbox(timer, ports, 'ask', { metadata, lifetimeMs, egress: egressOf(context) }, signal).then((one) =>
       opening.use(one),
     ),
     claimed
       .then(() => openSealed(ports, run.directory, Math.ceil(lifetimeMs / 1_000), signal))
       .then((one) => opening.use(one)),
-    claimed.then(() => locateLarge(ports.drive, run, signal)),
+  ])
+  const [[{ sandbox, close: kill }, access], readAhead] = await settleAll([
+    opened,
+    claimed.then(() => readAheadOf(ports.drive, run, opened, signal)),
   ])
   opening.move()
   let closing: Promise<void> | undefined
@@ -145,7 +149,7 @@ async function openRun(
   return {
     sandbox,
     token: access.token.secret,
-    addresses,
+    readAhead,
     close,
     [Symbol.asyncDispose]: close,
     closing: () => closing !== undefined,
@@ -153,10 +157,31 @@ async function openRun(
   }
 }
 
+type ReadAhead = Pick<FindTask, 'addresses' | 'tableStart'>
+
 /** A clone of up to so many bytes is read whole, in less time than the mount takes. */
 const smallCloneBytes = 2_000_000
+/** The lists of pages of 31,000 files fit. The task goes in a variable of the environment, which may have 128 KiB. */
+const tableStartBytes = 60_000
 
-/** Spares Sandbox B a round trip before its first one. It asks for itself what is not here. */
+/** Spares Sandbox B its first two round trips. It asks for itself what is not here, and does not wait for the table once it is `opened`. */
+async function readAheadOf(
+  drive: Drive,
+  run: ChosenRun,
+  opened: Promise<unknown>,
+  signal: AbortSignal,
+): Promise<ReadAhead> {
+  const addresses = await locateLarge(drive, run, signal)
+  const table = addresses[artifact.searchTable]
+  if (table === undefined) return { addresses }
+  const stop = new AbortController()
+  awaitedLater(opened.finally(() => stop.abort()))
+  const path = `${run.directory}/${artifact.searchTable}`
+  const wanted = AbortSignal.any([signal, stop.signal])
+  const start = await drive.readStart(path, table, tableStartBytes, wanted).catch(ignoreFailure)
+  return { addresses, ...(start ? { tableStart: Buffer.from(start).toString('base64') } : {}) }
+}
+
 async function locateLarge(
   drive: Drive,
   { directory, handoff }: ChosenRun,

@@ -51,7 +51,7 @@ export async function searchSandbox(
   const search = searchFor(look, shown.excerpts)
   const task = {
     ...findTask(context, run, search, look.requests),
-    addresses: open.addresses,
+    ...open.readAhead,
     ...(open.prepared ? { again: true } : {}),
   }
   open.prepared = true

@@ -1,20 +1,22 @@
 // Sandbox B reads ranges of the stored files. Where something in them does not fit, and for old runs, it fetches and unpacks the clone.
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { RecordedRequest } from '../../../../src/emulators/faulty-server.js'
+import type { Fault, RecordedRequest } from '../../../../src/emulators/faulty-server.js'
 import { HandoffError } from '../../../../src/handoff/domain/errors.js'
 import type { Drive } from '../../../../src/handoff/domain/ports.js'
+import type { FindTask } from '../../../../src/handoff/domain/sandbox-protocol.js'
 import { answerQuestion, type RunEvent, type SummariseResult, summarise } from '../../../../src/handoff/index.js'
 import { type LocalStack, startLocalStack } from '../../../support/local-stack.js'
-import { makeRepository } from '../../../support/repository.js'
+import { type Files, makeRepository } from '../../../support/repository.js'
 import { tokenFiles } from '../../../support/token-files.js'
 
 const never = new AbortController().signal
 const name = 'octo/tools'
 
-async function sealed() {
+async function sealed(more: Files = {}) {
   await using opening = new AsyncDisposableStack()
-  const repository = opening.use(await makeRepository([{ ...tokenFiles, 'picture.png': randomBytes(3_000_000) }]))
+  const files = { ...tokenFiles, ...more, 'picture.png': randomBytes(3_000_000) }
+  const repository = opening.use(await makeRepository([files]))
   const stack = await startLocalStack({ repositories: { [name]: repository.directory } })
   opening.defer(() => stack.close())
   const commit = stack.commit(name, repository.head, 'refs/heads/main')
@@ -23,28 +25,31 @@ async function sealed() {
   return { stack, run, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }
 
-/** Asks anew. `ranges` are those that were asked for, and `printed` is what the programs in the sandbox printed. */
+/** Asks anew, and has a sandbox when `opens` allows it. `ranges` are those that were asked for, and `printed` is what the programs in the sandbox printed. */
 async function ask(
   { context, clouds, commit }: LocalStack,
   { run }: SummariseResult,
-  locate: Drive['locate'] = context.ports.drive.locate,
+  changed: Partial<Drive> = {},
+  opens: Promise<unknown> = Promise.resolve(),
 ) {
   const from = clouds.drive.requests.length
   const events: RunEvent[] = []
   let printed = ''
+  let task: Partial<FindTask> = {}
   const { ports } = context
   const open: typeof ports.sandboxes.open = async (...words) => {
-    const sandbox = await ports.sandboxes.open(...words)
+    const [sandbox] = await Promise.all([ports.sandboxes.open(...words), opens])
     const listening: typeof sandbox.run = (command, options) => {
       const onOutput = (text: string) => {
         printed += text
         options.onOutput(text)
       }
+      task = JSON.parse(options.environment['HANDOFF_TASK'] ?? '{}')
       return sandbox.run(command, { ...options, onOutput })
     }
     return { ...sandbox, run: listening }
   }
-  const drive = { ...ports.drive, locate }
+  const drive = { ...ports.drive, ...changed }
   const watched = {
     ...ports,
     drive,
@@ -58,7 +63,7 @@ async function ask(
     { ...context, ports: watched },
     never,
   )
-  return { record, events, printed, ranges: clouds.drive.requests.slice(from).filter(isRange) }
+  return { record, events, printed, task, ranges: clouds.drive.requests.slice(from).filter(isRange) }
 }
 
 const isRange = ({ headers }: RecordedRequest) => headers['range'] !== undefined
@@ -83,10 +88,12 @@ test('ranges are read from the address that the host has when the sandbox is the
   await using here = await sealed()
   const given: string[] = []
   const { locate } = here.stack.context.ports.drive
-  const { ranges } = await ask(here.stack, here.run, async (path, signal) => {
-    const address = await locate(path, signal)
-    if (address !== undefined) given.push(new URL(address).pathname)
-    return address
+  const { ranges } = await ask(here.stack, here.run, {
+    async locate(path, signal) {
+      const address = await locate(path, signal)
+      if (address !== undefined) given.push(new URL(address).pathname)
+      return address
+    },
   })
   expect(given).toHaveLength(1)
   expect(new Set(ranges.map(({ path }) => path.replace(/\?.*/, '')))).toEqual(new Set(given))
@@ -107,10 +114,53 @@ test.each<[string, (stack: LocalStack) => Drive['locate'], refused: boolean]>([
   'a sandbox asks for an address itself where the host’s %s',
   async (_, locate, refused) => {
     await using here = await sealed()
-    const { printed, ranges } = await ask(here.stack, here.run, locate(here.stack))
+    const { printed, ranges } = await ask(here.stack, here.run, { locate: locate(here.stack) })
     expect(printed).not.toContain('"unpack"')
     expect(ranges.some(({ status }) => status >= 400)).toBe(refused)
     expect(ranges.some(({ status }) => status === 206)).toBe(true)
+  },
+  60_000,
+)
+
+/** The table of so many names is a large file. */
+const manyFiles = Object.fromEntries(
+  Array.from({ length: 5_000 }, () => [
+    `lib/${[...randomBytes(24)].map((byte) => 'abcdefgh'[byte % 8]).join('')}.ts`,
+    'x',
+  ]),
+)
+const isOfHost = ({ headers }: RecordedRequest) => headers['user-agent'] === 'handoff'
+
+/** Of a sandbox that opens when the host has read the table's first bytes, or failed to. */
+function afterStart({ context }: LocalStack): [Partial<Drive>, Promise<unknown>] {
+  const { drive } = context.ports
+  const tried = Promise.withResolvers<void>()
+  return [{ readStart: (...words) => drive.readStart(...words).finally(tried.resolve) }, tried.promise]
+}
+
+test('the host reads the first bytes of the table while the sandbox is opened, and hands them on', async () => {
+  await using here = await sealed(manyFiles)
+  const table = here.stack.clouds.drive.readFile(`${here.run.directory}/analysis/search-table.gz`)!
+  const { ranges, task, printed } = await ask(here.stack, here.run, ...afterStart(here.stack))
+  expect(ranges.filter(isOfHost).map(({ headers }) => headers['range'])).toEqual(['bytes=0-59999'])
+  expect(Buffer.from(task.tableStart ?? '', 'base64')).toEqual(Buffer.from(table.subarray(0, 60_000)))
+  expect(printed).not.toContain('"unpack"')
+}, 60_000)
+
+test.each<[string, Fault, (stack: LocalStack) => [Partial<Drive>?, Promise<unknown>?]]>([
+  ['cannot read them', { kind: 'answer', status: 403, body: 'no' }, afterStart],
+  ['waits for them when the sandbox is there', { kind: 'hang' }, () => []],
+])(
+  'where the host %s the sandbox does without, and shows the same',
+  async (_, fault, when) => {
+    await using here = await sealed(manyFiles)
+    const before = await ask(here.stack, here.run, ...afterStart(here.stack))
+    expect(before.task.tableStart).toBeDefined()
+    here.stack.clouds.drive.rule({ match: (request) => isRange(request) && isOfHost(request), fault })
+    const { record, task, printed } = await ask(here.stack, here.run, ...when(here.stack))
+    expect(task.tableStart).toBeUndefined()
+    expect(printed).not.toContain('"unpack"')
+    expect(record.excerpts).toEqual(before.record.excerpts)
   },
   60_000,
 )

@@ -1,6 +1,6 @@
 // Reads the index of a commit: see make-index.ts. Sandbox A made it and may lie. What does not fit throws, and what it says of lines is proven by git's
 // hashes only.
-import { gunzipSync } from 'node:zlib'
+import { constants, gunzipSync } from 'node:zlib'
 import type { FileKind } from '../../../domain/survey.js'
 import { awaitedLater, pause } from '../../../util/abort.js'
 import { parseJson } from '../../../util/decode.js'
@@ -52,22 +52,26 @@ export interface WantedKeys {
   names: KeyRange[]
 }
 
+export interface StoredTable {
+  table: Promise<Uint8Array>
+  /** Its first bytes, which come before it. */
+  start?: Uint8Array | undefined
+}
+
 /** The pages of the wanted keys are requested before the files are read, which takes about as long as a round trip in a large repository. */
 export async function readIndex(
-  packed: Uint8Array,
+  { table: coming, start }: StoredTable,
   pages: StoredFile,
   commit: string,
   wanted?: WantedKeys,
 ): Promise<CommitIndex> {
-  const table = new ByteReader(gunzipSync(packed, { maxOutputLength: largestTable }))
-  const head = parseJson(table.bytes(table.all.indexOf(10) + 1).toString('utf8')) as Record<string, unknown> | undefined
-  if (head?.['version'] !== indexVersion || head['commit'] !== commit)
-    throw new RangeError('The search index is of another version or commit.')
-  const lists = readLists(table)
   const read = createPageReader(pages)
+  if (wanted && start) awaitedLater(read(firstPages(start, commit, wanted)))
+  const table = new ByteReader(gunzipSync(await coming, { maxOutputLength: largestTable }))
+  const head = readHead(table, commit)
+  const lists = readLists(table)
   if (wanted) {
-    const kinds = ['words', 'identifiers', 'names'] as const
-    awaitedLater(read(kinds.flatMap((kind) => pagesFor(lists[kind], wanted[kind]))))
+    awaitedLater(read(wantedPages(lists, wanted)))
     await pause()
   }
   const { commitPlace, folders, files, blobs, texts, blocks } = readFiles(table, head)
@@ -104,11 +108,34 @@ export async function readIndex(
   }
 }
 
+function readHead(table: ByteReader, commit: string): Record<string, unknown> {
+  const head = parseJson(table.bytes(table.all.indexOf(10) + 1).toString('utf8')) as Record<string, unknown> | undefined
+  if (head?.['version'] === indexVersion && head['commit'] === commit) return head
+  throw new RangeError('The search index is of another version or commit.')
+}
+
+type PageLists = Record<'words' | 'identifiers' | 'names' | 'others', PageList>
+
+const wantedPages = (lists: PageLists, wanted: WantedKeys) =>
+  (['words', 'identifiers', 'names'] as const).flatMap((kind) => pagesFor(lists[kind], wanted[kind]))
+
+/** Known from the first bytes of the table. None if the lists of pages do not end within them. */
+function firstPages(start: Uint8Array, commit: string, wanted: WantedKeys): readonly Place[] {
+  try {
+    const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: largestTable }
+    const table = new ByteReader(gunzipSync(start, options))
+    readHead(table, commit)
+    return wantedPages(readLists(table), wanted)
+  } catch {
+    return []
+  }
+}
+
 /** The definitions of names stand under these keys. */
 export const keysOfNames = (names: ReadonlySet<string>): KeyRange[] =>
   [...names].map((name) => onlyKey(Buffer.from(name)))
 
-function readLists(table: ByteReader): Record<'words' | 'identifiers' | 'names' | 'others', PageList> {
+function readLists(table: ByteReader): PageLists {
   let end = 0
   const next = (): PageList => {
     const list = readPageList(table, end)

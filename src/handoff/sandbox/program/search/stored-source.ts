@@ -7,23 +7,22 @@ import { awaitedLater } from '../../../util/abort.js'
 import { redactName } from '../survey/git-tree.js'
 import { type CommitSource, directoriesOf, parentsOf } from './commit-source.js'
 import { withZero } from './corpus.js'
-import { type CommitIndex, readIndex, type WantedKeys } from './read-index.js'
+import { type CommitIndex, readIndex, type StoredTable, type WantedKeys } from './read-index.js'
 import { readPlaces, type StoredFile } from './stored-file.js'
 import { type Place, readObject, type StoredObject } from './stored-objects.js'
 
-interface Stored {
-  table: Uint8Array
+interface Stored extends StoredTable {
   pages: StoredFile
   tar: StoredFile
 }
 
 /** `wanted`: what the search will look up first. */
 export async function openStoredSource(
-  { table, pages, tar }: Stored,
+  { table, start, pages, tar }: Stored,
   commit: string,
   wanted?: WantedKeys,
 ): Promise<CommitSource> {
-  const index = await readIndex(table, pages, commit, wanted)
+  const index = await readIndex({ table, start }, pages, commit, wanted)
   const objects = createObjects(tar)
   const contents = new Map<number, Buffer>()
   const prove = createProver(index, objects, commit)

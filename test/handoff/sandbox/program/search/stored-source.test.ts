@@ -84,18 +84,19 @@ function countRoundTrips() {
   return { slowly, trips: () => trips, asked: () => waiting.length }
 }
 
+const related: Files = {
+  ...files,
+  'src/caller.py': 'from session import renew_all\n\ndef caller(session):\n    return renew_all(session)\n',
+  'src/renewals.py': 'def renew_all(one):\n    return [one]\n',
+}
+
 test('a search makes three round trips: words, the best files beside all definitions, and what they relate to', async () => {
   const { slowly, trips, asked } = countRoundTrips()
   const search = searchFor('what does the caller need?')
-  const related: Files = {
-    ...files,
-    'src/caller.py': 'from session import renew_all\n\ndef caller(session):\n    return renew_all(session)\n',
-    'src/renewals.py': 'def renew_all(one):\n    return [one]\n',
-  }
   await using commit = await makeRepository(related)
   const { table, pages, tar } = await storedFilesOf(commit, await outlineOf(commit))
   const pagesAfter: number[] = []
-  const places = { table, pages: slowly(pages, pagesAfter), tar: slowly(tar) }
+  const places = { table: Promise.resolve(table), pages: slowly(pages, pagesAfter), tar: slowly(tar) }
   const source = await openStoredSource(places, commit.head, wantedKeys(search))
   // The words are asked for before the files of the index are read.
   expect([trips(), asked()]).toEqual([0, 1])
@@ -105,6 +106,28 @@ test('a search makes three round trips: words, the best files beside all definit
   expect(trips()).toBe(3)
   // The definitions do not come before the words, whose way they would share.
   expect(pagesAfter).toEqual([0, 1])
+})
+
+const [nothing, otherBytes] = [Buffer.alloc(0), Buffer.from('no table at all')]
+
+test.each<[string, (table: Buffer) => Buffer, askedAfter: number[], all: number]>([
+  ['half of the table', (table) => table.subarray(0, table.length / 2), [0, 1], 3],
+  ['too little of it', (table) => table.subarray(0, 40), [1, 2], 4],
+  ['nothing', () => nothing, [1, 2], 4],
+  ['other bytes', () => otherBytes, [1, 2], 4],
+])('of a table that is yet to come, %s', async (_, startOf, askedAfter, all) => {
+  const search = searchFor('what does the caller need?')
+  await using commit = await makeRepository(related)
+  const { table, pages, tar } = await storedFilesOf(commit, await outlineOf(commit))
+  const { slowly, trips } = countRoundTrips()
+  const pagesAfter: number[] = []
+  const coming = slowly(table).read({ offset: 0, length: table.length })
+  const places = { table: coming, start: startOf(table), pages: slowly(pages, pagesAfter), tar: slowly(tar) }
+  const source = await openStoredSource(places, commit.head, wantedKeys(search))
+  const { excerpts } = await findInCorpus(source.corpus, { search, findDefinitions: source.findDefinitions })
+  expect(excerpts.map(({ path }) => path)).toContain('src/renewals.py')
+  await source.prove({ excerpts })
+  expect([pagesAfter, trips()]).toEqual([askedAfter, all])
 })
 
 test.each([
