@@ -4,8 +4,11 @@ import { FileOrder } from './test/support/file-order.js'
 /** Tests that only compute: they start no process and no server. */
 const unit = ['test/handoff/domain/**/*.test.ts']
 
-/** Faults, large inputs, whole tables of variants, and the emulators themselves: `npm run test:guarantees`. */
-const guarantees = ['test/{guarantees,emulators}/**/*.test.ts', 'test/**/*.{faults,large,variants}.test.ts']
+/** What is promised under faults, attacks and large inputs, and the emulators themselves: `npm run test:guarantees`. */
+const guarantees = ['test/{guarantees,emulators}/**/*.test.ts', 'test/**/*.{faults,large}.test.ts']
+
+/** Whole tables of variants: `npm run test:variants`. */
+const variants = ['test/**/*.variants.test.ts']
 
 const common = {
   setupFiles: 'test/support/setup-file.ts',
@@ -20,21 +23,22 @@ const common = {
 export default defineConfig({
   test: {
     globalSetup: ['global-setup', 'shipped-action', 'recordings-folder'].map((name) => `test/support/${name}.ts`),
-    // More workers than the smallest machine has cores: many tests wait for processes and deadlines. `test:guarantees` has six, because more of them wait.
+    // More workers than the smallest machine has cores: many tests wait for processes and deadlines. The other two suites have six, because more of their tests wait.
     maxWorkers: 4,
     // Tests of a file run in any order.
     sequence: { shuffle: { tests: true }, sequencer: FileOrder },
     reporters: ['default'],
     projects: [
-      { extends: true, test: { ...common, name: 'unit', include: unit, exclude: guarantees } },
+      { extends: true, test: { ...common, name: 'unit', include: unit, exclude: [...guarantees, ...variants] } },
       { extends: true, test: { ...common, name: 'guarantees', include: guarantees, provide: { functions: 'built' } } },
+      { extends: true, test: { ...common, name: 'variants', include: variants, provide: { functions: 'built' } } },
       {
         extends: true,
         test: {
           ...common,
           name: 'integration',
           include: ['test/**/*.test.ts'],
-          exclude: [...unit, ...guarantees],
+          exclude: [...unit, ...guarantees, ...variants],
           // The platform's builder takes longer than all these tests of the service.
           provide: { functions: 'sources' },
         },

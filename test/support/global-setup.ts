@@ -1,8 +1,8 @@
 // Checks across all test files: a test broke each outside call that the product made in any test. Each file writes the calls it recorded into a
 // folder. When every file has written, the calls are merged here, and a call that no test broke fails the run.
 //
-// `npm test` and `npm run test:guarantees` are halves of the suite. With OUTSIDE_CALLS they share a folder, and the second one checks; without it
-// only `vitest run` and `npm run test:long` see every file.
+// `npm test`, `npm run test:guarantees` and `npm run test:variants` are parts of the suite. With OUTSIDE_CALLS they share a folder, and the last one
+// checks; without it only `vitest run` and `npm run test:long` see every file.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
