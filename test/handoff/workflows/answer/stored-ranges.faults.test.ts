@@ -1,6 +1,6 @@
 // Sandbox B reads ranges of the stored files. Where something in them does not fit, and for old runs, it fetches and unpacks the clone.
 import { randomBytes } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Fault, RecordedRequest } from '../../../../src/emulators/faulty-server.js'
 import { HandoffError } from '../../../../src/handoff/domain/errors.js'
 import type { Drive } from '../../../../src/handoff/domain/ports.js'
@@ -122,48 +122,51 @@ test.each<[string, (stack: LocalStack) => Drive['locate'], refused: boolean]>([
   60_000,
 )
 
-/** The table of so many names is a large file. */
-const manyFiles = Object.fromEntries(
-  Array.from({ length: 5_000 }, () => [
-    `lib/${[...randomBytes(24)].map((byte) => 'abcdefgh'[byte % 8]).join('')}.ts`,
-    'x',
-  ]),
-)
 const isOfHost = ({ headers }: RecordedRequest) => headers['user-agent'] === 'handoff'
 
-/** Of a sandbox that opens when the host has read the table's first bytes, or failed to. */
-function afterStart({ context }: LocalStack): [Partial<Drive>, Promise<unknown>] {
-  const { drive } = context.ports
-  const tried = Promise.withResolvers<void>()
-  return [{ readStart: (...words) => drive.readStart(...words).finally(tried.resolve) }, tried.promise]
-}
+describe('of a large table', () => {
+  /** The table of so many names is a large file. */
+  const manyFiles = Object.fromEntries(
+    Array.from({ length: 5_000 }, () => [
+      `lib/${[...randomBytes(24)].map((byte) => 'abcdefgh'[byte % 8]).join('')}.ts`,
+      'x',
+    ]),
+  )
+  let here: Awaited<ReturnType<typeof sealed>>
+  let first: Awaited<ReturnType<typeof ask>>
 
-test('the host reads the first bytes of the table while the sandbox is opened, and hands them on', async () => {
-  await using here = await sealed(manyFiles)
-  const table = here.stack.clouds.drive.readFile(`${here.run.directory}/analysis/search-table.gz`)!
-  const { ranges, task, printed } = await ask(here.stack, here.run, ...afterStart(here.stack))
-  expect(ranges.filter(isOfHost).map(({ headers }) => headers['range'])).toEqual(['bytes=0-59999'])
-  expect(Buffer.from(task.tableStart ?? '', 'base64')).toEqual(Buffer.from(table.subarray(0, 60_000)))
-  expect(printed).not.toContain('"unpack"')
-}, 60_000)
+  /** Of a sandbox that opens when the host has read the first bytes, or failed to. */
+  function afterStart(): [Partial<Drive>, Promise<unknown>] {
+    const { drive } = here.stack.context.ports
+    const tried = Promise.withResolvers<void>()
+    return [{ readStart: (...words) => drive.readStart(...words).finally(tried.resolve) }, tried.promise]
+  }
 
-test.each<[string, Fault, (stack: LocalStack) => [Partial<Drive>?, Promise<unknown>?]]>([
-  ['cannot read them', { kind: 'answer', status: 403, body: 'no' }, afterStart],
-  ['waits for them when the sandbox is there', { kind: 'hang' }, () => []],
-])(
-  'where the host %s the sandbox does without, and shows the same',
-  async (_, fault, when) => {
-    await using here = await sealed(manyFiles)
-    const before = await ask(here.stack, here.run, ...afterStart(here.stack))
-    expect(before.task.tableStart).toBeDefined()
+  beforeAll(async () => {
+    here = await sealed(manyFiles)
+    first = await ask(here.stack, here.run, ...afterStart())
+  })
+  afterAll(() => here?.[Symbol.asyncDispose]())
+  afterEach(() => here.stack.clouds.drive.clearRules())
+
+  test('the host reads the first bytes while the sandbox is opened, and hands them on', () => {
+    const table = here.stack.clouds.drive.readFile(`${here.run.directory}/analysis/search-table.gz`)!
+    expect(first.ranges.filter(isOfHost).map(({ headers }) => headers['range'])).toEqual(['bytes=0-59999'])
+    expect(Buffer.from(first.task.tableStart ?? '', 'base64')).toEqual(Buffer.from(table.subarray(0, 60_000)))
+    expect(first.printed).not.toContain('"unpack"')
+  })
+
+  test.each<[string, Fault, () => [Partial<Drive>?, Promise<unknown>?]]>([
+    ['cannot read them', { kind: 'answer', status: 403, body: 'no' }, afterStart],
+    ['waits for them when the sandbox is there', { kind: 'hang' }, () => []],
+  ])('where the host %s the sandbox does without, and shows the same', async (_, fault, when) => {
     here.stack.clouds.drive.rule({ match: (request) => isRange(request) && isOfHost(request), fault })
-    const { record, task, printed } = await ask(here.stack, here.run, ...when(here.stack))
+    const { record, task, printed } = await ask(here.stack, here.run, ...when())
     expect(task.tableStart).toBeUndefined()
     expect(printed).not.toContain('"unpack"')
-    expect(record.excerpts).toEqual(before.record.excerpts)
-  },
-  60_000,
-)
+    expect(record.excerpts).toEqual(first.record.excerpts)
+  })
+})
 
 type Damage = (stack: LocalStack, run: SummariseResult) => Promise<unknown>
 
