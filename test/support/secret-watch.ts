@@ -50,7 +50,7 @@ const shortest = 16
 /** The same letter many times is no secret. */
 const fewestSigns = 6
 /** What was heard is looked through when there is so much of it. */
-const most = 16_000_000
+const most = 4_000_000
 const nothing = () => false
 
 export function watchSecrets(): SecretWatch {
@@ -62,8 +62,8 @@ export function watchSecrets(): SecretWatch {
   let looked: ScanFigures = { keys: 0, texts: 0, characters: 0 }
 
   const know = (name: string, secret: string, opens?: string) => {
-    if (secret.length < shortest || new Set(secret).size < fewestSigns) return
     const known = keys.get(secret)
+    if (!known && (secret.length < shortest || new Set(secret).size < fewestSigns)) return
     if (!known) looked.keys += 1
     const key = known ?? { name, secret, opens: new Set() }
     if (opens !== undefined) key.opens.add(opens)

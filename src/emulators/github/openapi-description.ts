@@ -72,9 +72,10 @@ async function load(): Promise<Description> {
   formats.default(ajv)
   const found = new Map<string, Operation>()
   const compile = makeCompiler(ajv, document)
+  const templates = Object.entries(document.paths).map(makeTemplate)
   return {
     find(method, path) {
-      const place = matchPath(document, method, path)
+      const place = matchPath(document, templates, method, path)
       if (!place) return null
       const name = `${method} ${place.template}`
       const operation = found.get(name) ?? makeOperation(document, name, place.operation, compile)
@@ -108,16 +109,31 @@ interface MatchedPath {
   values: Record<string, string>
 }
 
+interface Template {
+  template: string
+  operations: Record<string, DescribedOperation>
+  wanted: string[]
+  /** How many of the segments are no parameters. */
+  fixed: number
+}
+
+function makeTemplate([template, operations]: [string, Record<string, DescribedOperation>]): Template {
+  const wanted = template.split('/')
+  return { template, operations, wanted, fixed: wanted.filter((part) => !part.startsWith('{')).length }
+}
+
 /** Of several templates that match the one with the most fixed segments is meant. */
-function matchPath(document: Document, method: string, path: string): MatchedPath | null {
+function matchPath(
+  document: Document,
+  templates: readonly Template[],
+  method: string,
+  path: string,
+): MatchedPath | null {
   const given = path.split('/')
   let best: (MatchedPath & { fixed: number }) | null = null
-  for (const [template, operations] of Object.entries(document.paths)) {
+  for (const { template, operations, wanted, fixed } of templates) {
     const operation = operations[method.toLowerCase()]
-    if (!operation) continue
-    const wanted = template.split('/')
-    const fixed = wanted.filter((part) => !part.startsWith('{')).length
-    if ((best && best.fixed >= fixed) || !fixedSegmentsMatch(wanted, given)) continue
+    if (!operation || (best && best.fixed >= fixed) || !fixedSegmentsMatch(wanted, given)) continue
     const parameters = (operation.parameters ?? []).map((one) => resolve(document, one) as Parameter)
     const values = pathValues(wanted, given, parameters)
     if (values) best = { template, operation, parameters, values, fixed }

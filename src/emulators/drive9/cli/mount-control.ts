@@ -1,5 +1,5 @@
 // `drive9 mount health|status|drain` and `drive9 umount`: short talks with the process behind a mount.
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { ControlRequest } from './control-server.js'
@@ -67,7 +67,7 @@ export async function status(words: string[], environment: Environment): Promise
 }
 
 export async function drain(words: string[], environment: Environment): Promise<number> {
-  const usage = 'usage: drive9 mount drain [--timeout duration] [--json] <mountpoint>'
+  const usage = readFileSync(new URL('drain-usage.txt', import.meta.url), 'utf8').trimEnd()
   const { given, mountpoint } = only(words, { timeout: 'duration', json: 'switch' }, usage)
   const timeout = given.duration('timeout') ?? 30_000
   if (timeout <= 0) throw new Exit(1, 'drive9 mount drain: --timeout must be > 0')

@@ -1,4 +1,5 @@
 // Reads arguments as the real program does: flags first, `-name` or `--name`, the value after `=` or as the next word, then the rest.
+import { readFileSync } from 'node:fs'
 
 /** What ends a command: a sentence for standard error (none when all has been said) and the exit code. */
 export class Exit extends Error {
@@ -91,10 +92,4 @@ export function remoteOf(word: string): string | undefined {
 }
 
 /** What the real program prints of itself; `version: local` is how one knows which one is on the PATH. */
-export const version = `component: drive9
-version: local
-git_hash: none
-git_branch: none
-build_time: none
-go_version: none
-`
+export const version = readFileSync(new URL('version.txt', import.meta.url), 'utf8')
