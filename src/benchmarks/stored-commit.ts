@@ -53,5 +53,11 @@ export async function openStored(
       return bytes.subarray(place.offset, place.offset + place.length)
     },
   })
-  return { source: await openStoredSource({ table: Promise.resolve(table), pages: rangesOf(pages), tar: rangesOf(tar, read) }, commit), read }
+  return {
+    source: await openStoredSource(
+      { table: Promise.resolve(table), pages: rangesOf(pages), tar: rangesOf(tar, read) },
+      commit,
+    ),
+    read,
+  }
 }

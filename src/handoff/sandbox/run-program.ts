@@ -80,7 +80,7 @@ function commandFor(program: LoadProgram, name: ProgramName): Promise<string> {
     const packed = (await compress(text, { level: 9 })).toString('base64')
     return [
       'umask 022 && mkdir -p "$HOME/handoff" && cd "$HOME/handoff" &&',
-      "base64 -d <<'END' | gunzip > program.mjs &&",
+      "base64 -d <<'END' | gzip -d > program.mjs &&",
       packed.replace(/.{1000}/g, '$&\n'),
       'END',
       name === 'search' ? `exec node program.mjs < <(${mountBeside})` : 'exec node program.mjs',

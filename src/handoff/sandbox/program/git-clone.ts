@@ -18,6 +18,8 @@ const gitOptions = [
   '-c',
   'gc.auto=0',
   '-c',
+  'maintenance.auto=false',
+  '-c',
   'credential.helper=',
   // The credential is for one host. A redirect could lead to another one.
   '-c',
