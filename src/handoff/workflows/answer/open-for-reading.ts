@@ -157,7 +157,7 @@ async function openRun(
   }
 }
 
-type ReadAhead = Pick<FindTask, 'addresses' | 'tableStart'>
+type ReadAhead = Pick<FindTask, 'tableStart'> & Required<Pick<FindTask, 'addresses'>>
 
 /** A clone of up to so many bytes is read whole, in less time than the mount takes. */
 const smallCloneBytes = 2_000_000

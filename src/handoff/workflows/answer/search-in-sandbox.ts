@@ -51,8 +51,8 @@ export async function searchSandbox(
   const search = searchFor(look, shown.excerpts)
   const task = {
     ...findTask(context, run, search, look.requests),
-    ...open.readAhead,
-    ...(open.prepared ? { again: true } : {}),
+    // The start of the index is for the first search.
+    ...(open.prepared ? { addresses: open.readAhead.addresses, again: true } : open.readAhead),
   }
   open.prepared = true
   const received: Received = { objects: [], excerpts: [], notes: [], listings: [], cards: [] }

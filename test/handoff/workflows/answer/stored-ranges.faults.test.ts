@@ -35,7 +35,7 @@ async function ask(
   const from = clouds.drive.requests.length
   const events: RunEvent[] = []
   let printed = ''
-  let task: Partial<FindTask> = {}
+  const tasks: FindTask[] = []
   const { ports } = context
   const open: typeof ports.sandboxes.open = async (...words) => {
     const [sandbox] = await Promise.all([ports.sandboxes.open(...words), opens])
@@ -44,7 +44,7 @@ async function ask(
         printed += text
         options.onOutput(text)
       }
-      task = JSON.parse(options.environment['HANDOFF_TASK'] ?? '{}')
+      tasks.push(JSON.parse(options.environment['HANDOFF_TASK'] ?? '{}'))
       return sandbox.run(command, { ...options, onOutput })
     }
     return { ...sandbox, run: listening }
@@ -63,7 +63,7 @@ async function ask(
     { ...context, ports: watched },
     never,
   )
-  return { record, events, printed, task, ranges: clouds.drive.requests.slice(from).filter(isRange) }
+  return { record, events, printed, tasks, ranges: clouds.drive.requests.slice(from).filter(isRange) }
 }
 
 const isRange = ({ headers }: RecordedRequest) => headers['range'] !== undefined
@@ -127,7 +127,7 @@ const isOfHost = ({ headers }: RecordedRequest) => headers['user-agent'] === 'ha
 describe('of a large table', () => {
   /** The table of so many names is a large file. */
   const manyFiles = Object.fromEntries(
-    Array.from({ length: 5_000 }, () => [
+    Array.from({ length: 6_000 }, () => [
       `lib/${[...randomBytes(24)].map((byte) => 'abcdefgh'[byte % 8]).join('')}.ts`,
       'x',
     ]),
@@ -152,8 +152,16 @@ describe('of a large table', () => {
   test('the host reads the first bytes while the sandbox is opened, and hands them on', () => {
     const table = here.stack.clouds.drive.readFile(`${here.run.directory}/analysis/search-table.gz`)!
     expect(first.ranges.filter(isOfHost).map(({ headers }) => headers['range'])).toEqual(['bytes=0-59999'])
-    expect(Buffer.from(first.task.tableStart ?? '', 'base64')).toEqual(Buffer.from(table.subarray(0, 60_000)))
+    expect(Buffer.from(first.tasks[0]?.tableStart ?? '', 'base64')).toEqual(Buffer.from(table.subarray(0, 60_000)))
     expect(first.printed).not.toContain('"unpack"')
+  })
+
+  test('a second search of the same sandbox gets the addresses only', async () => {
+    const { model } = here.stack.clouds
+    model.setBehaviour({ kind: 'ask-more' }, { task: 'answer', times: 1 })
+    const { tasks } = await ask(here.stack, here.run, ...afterStart())
+    expect(tasks.map(({ tableStart = '' }) => tableStart.length)).toEqual([80_000, 0])
+    expect(tasks[1]!.addresses).toEqual(tasks[0]!.addresses)
   })
 
   test.each<[string, Fault, () => [Partial<Drive>?, Promise<unknown>?]]>([
@@ -161,8 +169,8 @@ describe('of a large table', () => {
     ['waits for them when the sandbox is there', { kind: 'hang' }, () => []],
   ])('where the host %s the sandbox does without, and shows the same', async (_, fault, when) => {
     here.stack.clouds.drive.rule({ match: (request) => isRange(request) && isOfHost(request), fault })
-    const { record, task, printed } = await ask(here.stack, here.run, ...when())
-    expect(task.tableStart).toBeUndefined()
+    const { record, tasks, printed } = await ask(here.stack, here.run, ...when())
+    expect(tasks.map(({ tableStart }) => tableStart)).toEqual([undefined])
     expect(printed).not.toContain('"unpack"')
     expect(record.excerpts).toEqual(first.record.excerpts)
   })
