@@ -205,8 +205,9 @@ export function programContract(title: string, program: ProgramUnderTest): void 
         const puts = a.sent('PUT', /\/run\//)
         const revisions = puts.map((request) => request.headers['x-dat9-expected-revision'])
         // Only where the machine was so slow that the first name was uploaded already it is moved there, and perhaps uploaded again.
-        expect(revisions).toEqual(['0', '1'].slice(0, Math.max(1, revisions.length)))
-        expect(a.sent('POST', /rename/).length).toBe(puts[0]?.path.endsWith('/x.tmp') ? 1 : 0)
+        const isSlow = puts[0]?.path.endsWith('/x.tmp')
+        expect([['0'], ...(isSlow ? [['0', '1']] : [])]).toContainEqual(revisions)
+        expect(a.sent('POST', /rename/).length).toBe(isSlow ? 1 : 0)
       })
 
       test('moves a file that is already there with one request, and replaces what was there', async () => {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Fault, RecordedRequest } from '../../../../src/emulators/faulty-server.js'
+import { longestQuestion } from '../../../../src/handoff/domain/answers/question.js'
 import { HandoffError } from '../../../../src/handoff/domain/errors.js'
 import type { Drive } from '../../../../src/handoff/domain/ports.js'
 import type { FindTask } from '../../../../src/handoff/domain/sandbox-protocol.js'
@@ -31,6 +32,7 @@ async function ask(
   { run }: SummariseResult,
   changed: Partial<Drive> = {},
   opens: Promise<unknown> = Promise.resolve(),
+  text = 'How does `refreshToken` work?',
 ) {
   const from = clouds.drive.requests.length
   const events: RunEvent[] = []
@@ -57,7 +59,7 @@ async function ask(
     sandboxes: { ...ports.sandboxes, open },
   }
   const { repository } = commit(name, run.slice(0, 40))
-  const question = { text: 'How does `refreshToken` work?', fresh: true }
+  const question = { text, fresh: true }
   const { record } = await answerQuestion(
     { repository, name: { run }, question },
     { ...context, ports: watched },
@@ -154,6 +156,15 @@ describe('of a large table', () => {
     expect(first.ranges.filter(isOfHost).map(({ headers }) => headers['range'])).toEqual(['bytes=0-59999'])
     expect(Buffer.from(first.tasks[0]?.tableStart ?? '', 'base64')).toEqual(Buffer.from(table.subarray(0, 60_000)))
     expect(first.printed).not.toContain('"unpack"')
+  })
+
+  test('beside the longest question they fit a variable of the environment', async () => {
+    const text = `How does refreshToken work? ${'🦄'.repeat(longestQuestion - 30)}`
+    const { tasks, printed, record } = await ask(here.stack, here.run, ...afterStart(), text)
+    expect(tasks[0]?.tableStart).toBeDefined()
+    expect(Buffer.byteLength(JSON.stringify(tasks[0]))).toBeGreaterThan(90_000)
+    expect(printed).not.toContain('"unpack"')
+    expect(record.excerpts).toContainEqual(expect.objectContaining({ path: 'src/token.ts' }))
   })
 
   test('a second search of the same sandbox gets the addresses only', async () => {
